@@ -155,10 +155,28 @@ static void set_system(ik_agent_t *agent, const char *prompt)
     }
 }
 
+static void limit_tools(ik_agent_t *agent, const char *const *tools)
+{
+    size_t count = 0;
+    while (tools != NULL && tools[count] != NULL) {
+        count++;
+    }
+    if (tools != NULL) {
+        const char **copy = ik_new_array(agent->conversation, const char *, count + 1);
+        for (size_t i = 0; i < count; i++) {
+            copy[i] = ik_strdup(copy, tools[i]);
+        }
+        copy[count] = NULL;
+        agent->conversation->tools = copy;
+    }
+}
+
 ik_agent_t *ik_agent_create(const void *ctx, const ik_agent_options_t *options)
 {
-    ik_agent_t *agent = create(ctx, options, IK_STORE_ROOT_AGENT);
+    ik_agent_t *agent =
+        create(ctx, options, options->number == 0 ? IK_STORE_ROOT_AGENT : options->number);
     set_system(agent, options->system_prompt);
+    limit_tools(agent, options->tools);
     return agent;
 }
 
@@ -201,6 +219,7 @@ ik_agent_t *ik_agent_fork(const void *ctx, ik_agent_t *parent, ik_agent_listener
                                   .data = data};
     ik_agent_t *agent = create(ctx, &options, ik_session_fork(parent->session, parent->number, at));
     set_system(agent, parent->system == NULL ? NULL : parent->system->content);
+    limit_tools(agent, parent->conversation->tools);
     for (size_t i = 0; i < copied; i++) {
         remember(agent, ik_msg_copy(NULL, parent->conversation->messages[i]));
     }
@@ -246,7 +265,9 @@ void ik_agent_forget_tools(ik_agent_t *agent)
 {
     assert(agent->turn == NULL);
     TALLOC_FREE(agent->wire);
+    TALLOC_FREE(agent->selected);
     agent->wire_registry = NULL;
+    agent->selected_from = NULL;
 }
 
 const ik_target_t *ik_agent_target(const ik_agent_t *agent)
@@ -268,6 +289,11 @@ const char *ik_agent_system(const ik_agent_t *agent)
 bool ik_agent_is_busy(const ik_agent_t *agent)
 {
     return agent->turn != NULL;
+}
+
+bool ik_agent_is_interrupted(const ik_agent_t *agent)
+{
+    return agent->turn != NULL && ik_turn_is_interrupted(agent->turn);
 }
 
 int64_t ik_agent_silent_ms(const ik_agent_t *agent)

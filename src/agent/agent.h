@@ -70,8 +70,10 @@ typedef struct {
     const ik_target_t *target;
     const char *system_prompt; /* NULL: none */
     ik_session_t *session;     /* outlives the agent */
+    int64_t number;            /* in the session, of a sub-agent; 0: the first agent */
     bool without_tools;
     long max_output_tokens;        /* 0: as configured */
+    const char *const *tools;      /* of a sub-agent: the only ones it has; NULL: all */
     ik_agent_listener_fn on_event; /* must not free the agent */
     ik_agent_steering_fn steering; /* may be NULL */
     void *data;
@@ -95,6 +97,8 @@ int64_t ik_agent_number(const ik_agent_t *agent);
  * all others later from the loop. Only while no turn is running. */
 void ik_agent_start_turn(ik_agent_t *agent, const char *text, const char *data_json);
 bool ik_agent_is_busy(const ik_agent_t *agent);
+/* Whether the running turn, if any, is about to end because it was interrupted. */
+bool ik_agent_is_interrupted(const ik_agent_t *agent);
 /* Time since anything was received of the answer that is arriving; -1: none is. */
 int64_t ik_agent_silent_ms(const ik_agent_t *agent);
 /* Ends the turn at once, or as soon as the running tools have ended. TURN_ENDED may come before

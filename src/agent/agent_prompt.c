@@ -41,6 +41,11 @@ const char ik_agent_prompt_plan[] =
     "which order, how you would test it, and what is still open. Do not try to carry it out; the "
     "user leaves plan mode when the plan is good.\n";
 
+const char ik_agent_prompt_task[] =
+    "You work on a task that another agent gave you, which waits for you. It sees nothing of your "
+    "work but your last message: put everything into it that was asked for, and say what you could "
+    "not do.\n";
+
 static const char init[] =
     "Write an AGENTS.md for this project, in the working folder: the file that tells coding agents "
     "what they must know to work here. If there is one already, read it and improve it: keep what "

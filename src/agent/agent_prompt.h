@@ -22,6 +22,9 @@ typedef struct {
 /* The paragraph that the mode plan adds. */
 extern const char ik_agent_prompt_plan[];
 
+/* The paragraph for a sub-agent. */
+extern const char ik_agent_prompt_task[];
+
 /* The user's message that /init stands for: it asks for an AGENTS.md. wishes follow it; "": none.
  * On ctx. */
 char *ik_agent_prompt_format_init(const void *ctx, const char *wishes);

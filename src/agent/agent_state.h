@@ -30,6 +30,8 @@ struct ik_agent {
 
     ik_wire_t *wire;                         /* formats requests; NULL: not created yet */
     const ik_tool_registry_t *wire_registry; /* the registry that wire and returns describe */
+    ik_tool_registry_t *selected;            /* the tools that it is limited to; NULL: none yet */
+    const ik_tool_registry_t *selected_from;
     json_t **returns;       /* schema of the envelope of each tool in wire_registry */
     unsigned refused;       /* request fields that the target rejected */
     double tokens_per_byte; /* from the usage of the last request; 0: unknown */

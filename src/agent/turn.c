@@ -918,11 +918,26 @@ static void on_compacted(void *data, bool changed)
     leave(turn);
 }
 
+/* The tools of the agent; NULL: none. */
+static const ik_tool_registry_t *find_tools(ik_agent_t *agent)
+{
+    const ik_tool_registry_t *all = agent->without_tools ? NULL : agent->shared->tool_registry;
+    if (all == NULL || agent->conversation->tools == NULL) {
+        return all;
+    }
+    if (agent->selected_from != all) {
+        ik_agent_forget_tools(agent);
+        agent->selected = ik_tool_registry_select(agent, all, agent->conversation->tools);
+        agent->selected_from = all;
+    }
+    return agent->selected;
+}
+
 static ik_turn_t *create(ik_agent_t *agent)
 {
     ik_turn_t *turn = ik_new(agent, ik_turn_t);
     turn->agent = agent;
-    turn->registry = agent->without_tools ? NULL : agent->shared->tool_registry;
+    turn->registry = find_tools(agent);
     turn->wait = ik_timer_create(turn, agent->shared->loop, on_wait_over, turn);
     turn->compactor = ik_compactor_create(turn, agent, on_compacted, turn);
     return turn;
@@ -982,6 +997,11 @@ static void keep_partial_answer(ik_turn_t *turn)
         append_step(turn, stream);
     }
     TALLOC_FREE(turn->exchange);
+}
+
+bool ik_turn_is_interrupted(const ik_turn_t *turn)
+{
+    return turn->interrupted;
 }
 
 void ik_turn_interrupt(ik_turn_t *turn)

@@ -15,6 +15,7 @@ void ik_turn_start(ik_agent_t *agent);
  * to compact; true without a turn when that was done at once. */
 bool ik_turn_start_compaction(ik_agent_t *agent, const char *focus);
 void ik_turn_interrupt(ik_turn_t *turn);
+bool ik_turn_is_interrupted(const ik_turn_t *turn);
 /* Ends the wait for the next attempt, if the turn waits for one: another model was chosen. */
 void ik_turn_stop_waiting(ik_turn_t *turn);
 /* While calls are running: the number of messages before their step, and the seq of the last event

@@ -28,6 +28,14 @@ static inline const char *ik_mode_help(ik_mode_t mode)
     return helps[mode];
 }
 
+/* The one of two that allows less: full allows most, then auto, ask and plan. */
+static inline ik_mode_t ik_mode_narrower(ik_mode_t one, ik_mode_t two)
+{
+    static const int ranks[] = {
+        [IK_MODE_FULL] = 0, [IK_MODE_AUTO] = 1, [IK_MODE_ASK] = 2, [IK_MODE_PLAN] = 3};
+    return ranks[one] > ranks[two] ? one : two;
+}
+
 static inline bool ik_mode_parse(const char *name, ik_mode_t *mode)
 {
     for (*mode = IK_MODE_AUTO; *mode < IK_MODE_COUNT; ++*mode) {

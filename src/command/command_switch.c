@@ -22,30 +22,33 @@ static void on_taken(void *data, const char *number, bool second)
     }
 }
 
-/* Rows: number, state, the last words of the user, model. */
+/* Rows: number, state, the last words of the user or what a sub-agent does, model. Ended sub-agents
+ * are left out: there may be hundreds. */
 static void open_list(ik_command_host_t *host, const void *ctx)
 {
     ik_workspace_t *workspace = host->workspace;
     size_t count = ik_workspace_agent_count(workspace);
     ik_choice_row_t *rows = ik_new_array(ctx, ik_choice_row_t, count + 1);
+    size_t listed = 0;
     ik_workspace_load_agents(workspace);
     for (size_t i = 0; i < count; i++) {
         int64_t number = ik_workspace_agent_number(workspace, i);
-        const ik_agent_t *agent = ik_workspace_agent(workspace, number);
-        const ik_target_t *target =
-            agent == NULL ? ik_workspace_target(workspace) : ik_agent_target(agent);
         const char *title = ik_workspace_agent_title(workspace, number);
         bool current = number == ik_workspace_focus(workspace);
-        rows[i] = (ik_choice_row_t){
+        if (ik_workspace_has_ended(workspace, number)) {
+            continue;
+        }
+        rows[listed++] = (ik_choice_row_t){
             .text = ik_sprintf(rows, "%" PRId64, number),
             .note = ik_sprintf(rows, "%s%s\t%s\t%s", ik_command_agents_state(host, number),
-                               current ? ", current" : "", title, target->name),
+                               current ? ", current" : "", title,
+                               ik_workspace_agent_model(workspace, number)),
             .also = title,
         };
     }
     host->screen->open_list(host, &(ik_view_list_options_t){.title = "Switch to which agent?",
                                                             .rows = rows,
-                                                            .count = count,
+                                                            .count = listed,
                                                             .on_taken = on_taken,
                                                             .data = host});
 }

@@ -147,11 +147,11 @@ static void take_name(const search_t *search, ik_extension_t *item, const ik_fro
         return;
     }
     if (!is_usable(name)) {
-        warn(item, ik_sprintf(search->found, "its name %s is not usable: the name is that of its %s",
-                              clean_line(matter, name, strlen(name)), place));
-    } else if (strcmp(name, item->name) != 0) {
         warn(item,
-             ik_sprintf(search->found, "its name differs from its %s %s", place, item->name));
+             ik_sprintf(search->found, "its name %s is not usable: the name is that of its %s",
+                        clean_line(matter, name, strlen(name)), place));
+    } else if (strcmp(name, item->name) != 0) {
+        warn(item, ik_sprintf(search->found, "its name differs from its %s %s", place, item->name));
         item->name = ik_strdup(search->found, name);
     }
 }
@@ -382,7 +382,7 @@ static void list_skill(search_t *search, int folder, const char *name, const cha
 
 /* A command or an agent. */
 static void list_file(search_t *search, int folder, const char *name, const char *below,
-                         bool is_folder, int depth)
+                      bool is_folder, int depth)
 {
     size_t len = strlen(name);
     if (is_folder) {

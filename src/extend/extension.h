@@ -14,10 +14,10 @@ typedef struct {
     const char *path; /* as the author put it */
     const char *file; /* what is read: in the trusted copy if it is of a project */
     bool of_project;
-    const char *description; /* one line; "": none */
-    const char *event;       /* of a hook; NULL */
-    const char *model;       /* of a command or an agent; NULL: none */
-    const char *hint;        /* the arguments of a command, "[FILE]"; NULL: none */
+    const char *description;  /* one line; "": none */
+    const char *event;        /* of a hook; NULL */
+    const char *model;        /* of a command or an agent; NULL: none */
+    const char *hint;         /* the arguments of a command, "[FILE]"; NULL: none */
     const char *const *tools; /* that an agent is limited to, NULL-terminated; NULL: no limit */
     const char *mode;         /* of an agent (base/mode.h); NULL: none */
     bool used;

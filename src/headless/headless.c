@@ -38,8 +38,10 @@ typedef struct {
     int64_t flushed_ms;
     bool done;
     int status;
-    int signal;        /* the signal that interrupted the turn; 0: none */
-    const char *piped; /* standard input for a custom command; NULL: none */
+    bool held;              /* the turn has ended, but sub-agents are still ending */
+    ik_agent_event_t ended; /* then: its end */
+    int signal;             /* the signal that interrupted the turn; 0: none */
+    const char *piped;      /* standard input for a custom command; NULL: none */
 } headless_t;
 
 static void complain(const char *message)
@@ -76,16 +78,45 @@ static void expect_flush(headless_t *headless)
     }
 }
 
-static void print_event(headless_t *headless, const ik_agent_event_t *event)
+static void print_event(headless_t *headless, int64_t agent, const ik_agent_event_t *event)
 {
-    headless->output->on_event(headless->output_state, event);
-    if (event->kind == IK_AGENT_TURN_ENDED) {
+    headless->output->on_event(headless->output_state, agent, event);
+    if (agent == 0 && event->kind == IK_AGENT_TURN_ENDED) {
         int interrupted = headless->signal == 0 ? STATUS_FAILED : 128 + headless->signal;
         end(headless, event->reason == IK_TURN_ERROR         ? STATUS_FAILED
                       : event->reason == IK_TURN_INTERRUPTED ? interrupted
                                                              : STATUS_DONE);
     } else {
         expect_flush(headless);
+    }
+}
+
+/* An interrupted turn may end before its sub-agents, whose results are still to be stored. */
+static void on_agent_event(headless_t *headless, int64_t agent, const ik_agent_event_t *event)
+{
+    const ik_workspace_t *workspace = headless->workspace;
+    if (headless->over) {
+        return;
+    }
+    if (agent != ik_workspace_focus(workspace)) {
+        print_event(headless, agent, event);
+    } else if (event->kind == IK_AGENT_TURN_ENDED && ik_workspace_is_busy(workspace, 0)) {
+        headless->held = true;
+        headless->ended = *event;
+    } else {
+        print_event(headless, 0, event);
+    }
+}
+
+static void on_subagent(headless_t *headless, const ik_workspace_event_t *event)
+{
+    if (headless->over) {
+        return;
+    }
+    headless->output->on_subagent(headless->output_state, event->agent, event->subagent);
+    expect_flush(headless);
+    if (headless->held && !ik_workspace_is_busy(headless->workspace, 0)) {
+        print_event(headless, 0, &headless->ended);
     }
 }
 
@@ -104,7 +135,7 @@ static void print_level(headless_t *headless)
     char *notice = ik_workspace_describe_level(headless, headless->workspace);
     if (notice != NULL) {
         headless->output->on_event(
-            headless->output_state,
+            headless->output_state, 0,
             &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = notice, .len = strlen(notice)});
     }
     talloc_free(notice);
@@ -138,9 +169,9 @@ static void begin_output(headless_t *headless)
 static void print_line(headless_t *headless, const ik_workspace_event_t *event)
 {
     if (headless->begun && !headless->over) {
-        print_event(headless, &(ik_agent_event_t){.kind = IK_AGENT_NOTICE,
-                                                  .text = event->text,
-                                                  .len = strlen(event->text)});
+        print_event(headless, 0,
+                    &(ik_agent_event_t){
+                        .kind = IK_AGENT_NOTICE, .text = event->text, .len = strlen(event->text)});
     } else if (event->level == IK_WORKSPACE_ERROR) {
         complain(event->text);
     } else {
@@ -180,7 +211,10 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         begin_output(headless);
         break;
     case IK_WORKSPACE_AGENT:
-        print_event(headless, event->event);
+        on_agent_event(headless, event->agent, event->event);
+        break;
+    case IK_WORKSPACE_SUBAGENT:
+        on_subagent(headless, event);
         break;
     case IK_WORKSPACE_COMMAND:
         run_custom(headless, event->text);
@@ -199,7 +233,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         complain(event->result->message);
         end(headless, event->misconfigured ? STATUS_USAGE : STATUS_FAILED);
         break;
-    default: /* there is one agent and one session */
+    default: /* the user has one agent and one session */
         break;
     }
 }
@@ -217,7 +251,7 @@ static void on_interrupt(void *data, int signal)
     if (!headless->begun) {
         end(headless, 128 + signal);
     } else if (again) {
-        print_event(headless, &ended);
+        print_event(headless, 0, &ended);
     } else {
         ik_workspace_interrupt(headless->workspace, ik_workspace_focus(headless->workspace));
     }

@@ -16,11 +16,14 @@ typedef struct {
     bool begun;        /* the first line is printed */
 } lines_t;
 
-/* Begins an object whose first member is its type. */
-static void open_line(ik_buffer_t *line, const char *type)
+/* Begins an object whose first member is its type. agent: that of a sub-agent, or 0. */
+static void open_line(ik_buffer_t *line, const char *type, int64_t agent)
 {
     ik_buffer_init(line, NULL, IK_BUFFER_UNLIMITED); /* bounded by the event */
     ik_json_add_text(line, "type", type);
+    if (agent != 0) {
+        ik_json_add_number(line, "agent", agent);
+    }
 }
 
 static void add_bytes(ik_buffer_t *line, const char *name, const char *text, size_t len)
@@ -56,7 +59,7 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 {
     lines_t *lines = ik_new(ctx, lines_t);
     ik_buffer_t *line = &lines->first;
-    open_line(line, "session");
+    open_line(line, "session", 0);
     ik_json_add_text(line, "id", facts->session_id);
     ik_json_add_text(line, "model", facts->target->name);
     ik_json_add_text(line, "cwd", facts->folder);
@@ -174,14 +177,31 @@ static void add_event(ik_buffer_t *line, const ik_agent_event_t *event)
     }
 }
 
-static void on_event(void *state, const ik_agent_event_t *event)
+/* "done" is the end of the run; the end of a sub-agent has a line of its own. */
+static void on_event(void *state, int64_t agent, const ik_agent_event_t *event)
 {
-    if (types[event->kind] == NULL) {
+    if (types[event->kind] == NULL || (agent != 0 && event->kind == IK_AGENT_TURN_ENDED)) {
         return;
     }
     ik_buffer_t line;
-    open_line(&line, types[event->kind]);
+    open_line(&line, types[event->kind], agent);
     add_event(&line, event);
+    close_line(state, &line);
+}
+
+static void on_subagent(void *state, int64_t agent, const ik_workspace_subagent_t *subagent)
+{
+    ik_buffer_t line;
+    open_line(&line, "agent", agent);
+    ik_json_add_number(&line, "parent", subagent->parent);
+    ik_json_add_text(&line, "name", subagent->name);
+    ik_json_add_text(&line, "tool_call_id", subagent->call_id);
+    ik_json_add_text(&line, "state", subagent->ended ? "ended" : "started");
+    if (subagent->ended) {
+        ik_json_add_text(&line, "reason", ik_turn_reason_name(subagent->reason));
+        ik_json_begin_member(&line, "usage");
+        ik_usage_format_cost(&line, &subagent->usage, subagent->cost);
+    }
     close_line(state, &line);
 }
 
@@ -194,5 +214,6 @@ const ik_headless_output_t ik_headless_json = {
     .begin = begin,
     .on_level = on_level,
     .on_event = on_event,
+    .on_subagent = on_subagent,
     .end = end,
 };

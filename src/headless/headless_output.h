@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "agent/agent.h"
+#include "workspace/workspace.h"
 
 typedef struct {
     const char *session_id;
@@ -22,7 +22,10 @@ typedef struct {
     void *(*begin)(const void *ctx, const ik_headless_facts_t *facts);
     /* The level of confinement, once, soon after begin; the first line says it. */
     void (*on_level)(void *state, const char *level);
-    void (*on_event)(void *state, const ik_agent_event_t *event);
+    /* agent: the number of a sub-agent; 0: the agent of this run. */
+    void (*on_event)(void *state, int64_t agent, const ik_agent_event_t *event);
+    /* A sub-agent was started or has ended. */
+    void (*on_subagent)(void *state, int64_t agent, const ik_workspace_subagent_t *subagent);
     void (*end)(void *state);
 } ik_headless_output_t;
 

@@ -80,9 +80,33 @@ static void say_retry(text_t *text, const ik_agent_event_t *event)
     talloc_free(reason);
 }
 
-static void on_event(void *state, const ik_agent_event_t *event)
+/* Of a sub-agent only its calls, and what went wrong: its answer is for its parent. */
+static void say_of_subagent(text_t *text, int64_t agent, const ik_agent_event_t *event)
+{
+    char *who = ik_sprintf(NULL, "agent %lld%s", (long long)agent,
+                           event->kind == IK_AGENT_TOOL_STARTED ? " > " : ": ");
+    if (event->kind == IK_AGENT_TOOL_STARTED) {
+        say(text, who, event->message->content);
+    } else if (event->kind == IK_AGENT_NOTICE || event->kind == IK_AGENT_ERROR) {
+        say(text, who, event->text);
+    }
+    talloc_free(who);
+}
+
+static void on_subagent(void *state, int64_t agent, const ik_workspace_subagent_t *subagent)
+{
+    (void)state;
+    (void)agent;
+    (void)subagent; /* the call of its parent says it */
+}
+
+static void on_event(void *state, int64_t agent, const ik_agent_event_t *event)
 {
     text_t *text = state;
+    if (agent != 0) {
+        say_of_subagent(text, agent, event);
+        return;
+    }
     switch (event->kind) {
     case IK_AGENT_TEXT:
         print_answer(text, event);
@@ -124,5 +148,6 @@ const ik_headless_output_t ik_headless_text = {
     .begin = begin,
     .on_level = on_level,
     .on_event = on_event,
+    .on_subagent = on_subagent,
     .end = end,
 };

@@ -327,7 +327,7 @@ static void on_agent_event(ik_repl_t *repl, int64_t agent, const ik_agent_event_
     if (event->reason == IK_TURN_ERROR && ik_view_prompt(repl->view) != NULL) {
         give_back_queue(repl, agent);
     }
-    if (event->reason != IK_TURN_INTERRUPTED &&
+    if (event->reason != IK_TURN_INTERRUPTED && !ik_workspace_is_subagent(repl->workspace, agent) &&
         ik_repl_talk_busy_ms(talk) >= 1000 * repl->options->config->notify_after_seconds) {
         char *text = ik_sprintf(repl, "%s: %s", event->reason == IK_TURN_ERROR ? "failed" : "done",
                                 ik_workspace_agent_title(repl->workspace, agent));
@@ -405,6 +405,8 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         break;
     case IK_WORKSPACE_FORKED:
         ik_repl_talk_mark_shown(ik_repl_obtain_talk(repl, event->agent));
+        break;
+    case IK_WORKSPACE_SUBAGENT: /* it is shown when the user switches to it */
         break;
     case IK_WORKSPACE_FOCUS:
         show_talk(repl, event->agent);

@@ -137,7 +137,10 @@ static char *format_title(const void *ctx, const ik_repl_t *repl, int columns)
     const ik_repl_question_t *question = repl->question;
     size_t waiting = ik_workspace_questions_waiting(repl->workspace);
     bool several = ik_workspace_agent_count(repl->workspace) > 1;
-    char *who = several ? ik_sprintf(ctx, " (agent %lld%s)", (long long)question->agent,
+    const char *name = ik_workspace_agent_name(repl->workspace, question->agent);
+    char *who = several ? ik_sprintf(ctx, " (agent %lld%s%s%s)", (long long)question->agent,
+                                     name == NULL ? "" : " ",
+                                     name == NULL ? "" : ik_sanitise_line(ctx, name),
                                      question->agent == ik_workspace_focus(repl->workspace)
                                          ? ""
                                          : ", in the background")

@@ -21,6 +21,7 @@ typedef enum {
     COST,
     TOOLS,
     RECORDING,
+    SUBAGENTS,
     BACKGROUND,
     KEYS,
     PARTS
@@ -129,17 +130,26 @@ static void set_short_model(line_t *line, const char *name, const void *ctx)
     }
 }
 
-/* Only a session with several agents shows which one it is. */
+/* Only a session with several agents shows which one it is; ended sub-agents do not count. */
 static void set_agents(line_t *line, const ik_workspace_t *workspace, const void *ctx)
 {
     size_t count = ik_workspace_agent_count(workspace);
     int64_t focus = ik_workspace_focus(workspace);
     size_t busy = 0;
+    size_t subagents = 0;
+    size_t shown = 0;
     for (size_t i = 0; i < count; i++) {
         int64_t number = ik_workspace_agent_number(workspace, i);
-        busy += number != focus && ik_workspace_is_busy(workspace, number);
+        bool is_subagent = ik_workspace_is_subagent(workspace, number);
+        bool is_busy = number != focus && ik_workspace_is_busy(workspace, number);
+        shown += !is_subagent || number == focus;
+        busy += is_busy && !is_subagent;
+        subagents += is_busy && is_subagent;
     }
-    set(line, AGENT, count > 1 ? ik_sprintf(ctx, "agent %lld", (long long)focus) : NULL);
+    set(line, AGENT, shown > 1 ? ik_sprintf(ctx, "agent %lld", (long long)focus) : NULL);
+    set(line, SUBAGENTS,
+        subagents > 0 ? ik_sprintf(ctx, "%zu sub-agent%s", subagents, subagents == 1 ? "" : "s")
+                      : NULL);
     set(line, BACKGROUND, busy > 0 ? ik_sprintf(ctx, "%zu busy in the background", busy) : NULL);
 }
 

@@ -286,6 +286,22 @@ static void on_message(ik_repl_talk_t *talk, const ik_msg_t *message)
 
 /* --- events ------------------------------------------------------------------------------ */
 
+/* The parent of a sub-agent that ended in the background shows its result. */
+static void say_subagent_ended(ik_repl_talk_t *talk, ik_turn_reason_t reason)
+{
+    if (talk->current) {
+        int64_t parent = ik_workspace_agent_parent(talk->workspace, talk->number);
+        char *line = ik_sprintf(talk, "Agent %lld %s. /switch %lld returns to its parent.",
+                                (long long)talk->number,
+                                reason == IK_TURN_INTERRUPTED ? "was interrupted"
+                                : reason == IK_TURN_ERROR     ? "has failed"
+                                                              : "is done",
+                                (long long)parent);
+        say(talk, reason == IK_TURN_INTERRUPTED ? IK_ROLE_WARNING : IK_ROLE_DIM, line);
+        talloc_free(line);
+    }
+}
+
 static void on_turn_ended(ik_repl_talk_t *talk, ik_turn_reason_t reason)
 {
     fold_reasoning(talk);
@@ -293,7 +309,9 @@ static void on_turn_ended(ik_repl_talk_t *talk, ik_turn_reason_t reason)
     ik_buffer_reset(&talk->answer);
     ik_repl_running_clear(talk->running);
     talk->retry_at_ms = 0;
-    if (reason == IK_TURN_INTERRUPTED) {
+    if (ik_workspace_is_subagent(talk->workspace, talk->number)) {
+        say_subagent_ended(talk, reason);
+    } else if (reason == IK_TURN_INTERRUPTED) {
         announce(talk, IK_ROLE_WARNING, "interrupted");
     } else if (!talk->current) {
         char *line =
@@ -357,7 +375,9 @@ void ik_repl_talk_on_event(ik_repl_talk_t *talk, const ik_agent_event_t *event)
         announce(talk, IK_ROLE_WARNING, event->text);
         break;
     case IK_AGENT_ERROR:
-        announce(talk, IK_ROLE_ERROR, event->text);
+        if (talk->current || !ik_workspace_is_subagent(talk->workspace, talk->number)) {
+            announce(talk, IK_ROLE_ERROR, event->text);
+        }
         break;
     case IK_AGENT_TURN_ENDED:
         on_turn_ended(talk, event->reason);

@@ -116,6 +116,23 @@ void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_con
     registry->count = kept;
 }
 
+ik_tool_registry_t *ik_tool_registry_select(const void *ctx, const ik_tool_registry_t *registry,
+                                            const char *const *names)
+{
+    ik_tool_registry_t *selected = ik_tool_registry_create(ctx);
+    selected->entries = ik_new_array(selected, ik_tool_registry_entry_t *, registry->count + 1);
+    for (size_t i = 0; i < registry->count; i++) {
+        size_t k = 0;
+        while (names[k] != NULL && strcmp(names[k], registry->entries[i]->name) != 0) {
+            k++;
+        }
+        if (names[k] != NULL) {
+            selected->entries[selected->count++] = registry->entries[i];
+        }
+    }
+    return selected;
+}
+
 const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t *registry,
                                                         const char *name)
 {

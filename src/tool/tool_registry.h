@@ -59,6 +59,11 @@ void ik_tool_registry_add_server(ik_tool_registry_t *registry, const ik_tool_run
 /* Removes the tools that the configuration disables. */
 void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_config_t *config);
 
+/* A registry of those tools that names lists, which is NULL-terminated. Its entries belong to
+ * registry. */
+ik_tool_registry_t *ik_tool_registry_select(const void *ctx, const ik_tool_registry_t *registry,
+                                            const char *const *names);
+
 /* NULL when there is no tool of that name. */
 const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t *registry,
                                                         const char *name);

@@ -74,9 +74,8 @@ static json_t *list_kind(const ik_extension_options_t *options, ik_extension_kin
 
 json_t *ik_extension_status_create(const ik_extension_options_t *options)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "instructions",
-                     list_instructions(options->paths), "skills",
-                     list_kind(options, IK_EXTENSION_SKILL), "commands",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "instructions", list_instructions(options->paths),
+                     "skills", list_kind(options, IK_EXTENSION_SKILL), "commands",
                      list_kind(options, IK_EXTENSION_COMMAND), "hooks",
                      list_kind(options, IK_EXTENSION_HOOK), "agents",
                      list_kind(options, IK_EXTENSION_AGENT));

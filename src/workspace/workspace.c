@@ -382,6 +382,7 @@ void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number)
         ik_workspace_on_agent_event(member, &(ik_agent_event_t){.kind = IK_AGENT_TURN_ENDED,
                                                                 .reason = IK_TURN_INTERRUPTED});
     }
+    ik_workspace_interrupt_subagents(workspace, number);
 }
 
 /* --- agent events ------------------------------------------------------------------------ */
@@ -394,6 +395,7 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
         return;
     }
     if (member->ended) {
+        ik_workspace_watch_task(member, event);
         if (event->kind == IK_AGENT_TURN_ENDED) {
             ik_timer_start(workspace->farewell, 0);
         }
@@ -402,10 +404,7 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     if (event->kind == IK_AGENT_USAGE) {
         ik_workspace_usage_t *sums = &workspace->usage;
         ik_workspace_set_context(member, &event->usage);
-        ik_usage_add(&sums->usage, &event->usage);
-        if (event->cost >= 0) {
-            sums->cost = sums->cost < 0 ? event->cost : sums->cost + event->cost;
-        }
+        ik_workspace_add_usage(sums, &event->usage, event->cost);
     }
     if (event->kind == IK_AGENT_MESSAGE) {
         ik_workspace_set_title(member, event->message);
@@ -416,6 +415,7 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT,
                                                          .agent = member->number,
                                                          .event = event});
+    ik_workspace_watch_task(member, event);
     if (event->kind == IK_AGENT_TURN_ENDED) {
         if (member->turn_target != NULL && ik_agent_target(member->agent) == member->turn_target) {
             ik_agent_set_target(member->agent, member->usual_target);
@@ -470,12 +470,17 @@ bool ik_workspace_is_makeshift(const ik_workspace_t *workspace)
            ik_agent_target_is_makeshift(workspace->options.config, workspace->target);
 }
 
+res_t ik_workspace_create_target(const void *ctx, ik_workspace_t *workspace, const char *model,
+                                 const ik_target_t **out)
+{
+    TRY(ik_target_create(ctx, workspace->options.config, workspace->shared.models, model, out));
+    return confirm_host(workspace, *out);
+}
+
 res_t ik_workspace_set_model(ik_workspace_t *workspace, const char *model)
 {
     const ik_target_t *chosen;
-    TRY(ik_target_create(workspace, workspace->options.config, workspace->shared.models, model,
-                         &chosen));
-    TRY(confirm_host(workspace, chosen));
+    TRY(ik_workspace_create_target(workspace, workspace, model, &chosen));
     workspace->target = chosen;
     if (workspace->focus->agent != NULL) {
         ik_agent_set_target(workspace->focus->agent, chosen);
@@ -487,9 +492,7 @@ res_t ik_workspace_choose_for_turn(ik_workspace_member_t *member, const char *mo
 {
     ik_workspace_t *workspace = member->workspace;
     const ik_target_t *chosen;
-    TRY(ik_target_create(workspace, workspace->options.config, workspace->shared.models, model,
-                         &chosen));
-    TRY(confirm_host(workspace, chosen));
+    TRY(ik_workspace_create_target(workspace, workspace, model, &chosen));
     member->usual_target = ik_agent_target(member->agent);
     member->turn_target = chosen;
     ik_agent_set_target(member->agent, chosen);

@@ -51,6 +51,7 @@ typedef enum {
     IK_WORKSPACE_SESSION_ENDS, /* its agents are about to be freed */
     IK_WORKSPACE_SESSION,      /* another session is open; resumed: it was stored before */
     IK_WORKSPACE_FORKED,       /* agent is new and has a copy of its parent's conversation */
+    IK_WORKSPACE_SUBAGENT,     /* agent, subagent: one was started or has ended its task */
     IK_WORKSPACE_FOCUS,        /* agent has the focus now */
     IK_WORKSPACE_AGENT_ENDS,   /* agent is about to be freed */
     IK_WORKSPACE_REPLACED,     /* agent has the focus; the one before it is about to be freed */
@@ -67,10 +68,22 @@ typedef enum {
     IK_WORKSPACE_SETTLED,      /* the queues are idle until the next event */
 } ik_workspace_event_kind_t;
 
+/* An agent that works on a task for a tool call of its parent. */
+typedef struct {
+    int64_t parent;
+    const char *name;    /* of the file that describes it; NULL: none does */
+    const char *call_id; /* the call of its parent */
+    bool ended;
+    ik_turn_reason_t reason; /* of its end */
+    ik_usage_t usage;        /* with those that it started in turn */
+    double cost;             /* USD; negative: not known */
+} ik_workspace_subagent_t;
+
 /* Pointers are valid inside the callback only. */
 typedef struct {
     ik_workspace_event_kind_t kind;
     int64_t agent; /* its number in the session */
+    const ik_workspace_subagent_t *subagent;
     const ik_agent_event_t *event;
     ik_workspace_level_t level;
     const char *text;
@@ -137,6 +150,7 @@ void ik_workspace_expect_message(ik_workspace_t *workspace);
 
 /* --- permissions ------------------------------------------------------------------------- */
 
+/* That of a sub-agent never allows more than that of its parent. */
 ik_mode_t ik_workspace_mode(const ik_workspace_t *workspace, int64_t agent);
 /* Holds for the next calls, also of a running turn, and is kept with the session. */
 void ik_workspace_set_mode(ik_workspace_t *workspace, int64_t agent, ik_mode_t mode);
@@ -181,6 +195,19 @@ ik_agent_t *ik_workspace_agent(const ik_workspace_t *workspace, int64_t number);
 ik_agent_t *ik_workspace_require_agent(ik_workspace_t *workspace);
 /* Loads the logs of all agents, so that they can be described. */
 void ik_workspace_load_agents(ik_workspace_t *workspace);
+/* Whether it was started by a tool call of its parent. */
+bool ik_workspace_is_subagent(const ik_workspace_t *workspace, int64_t number);
+/* Whether it is a sub-agent that neither works nor has the focus. */
+bool ik_workspace_has_ended(const ik_workspace_t *workspace, int64_t number);
+/* Of a sub-agent: the name of the file that describes it; NULL: none. */
+const char *ik_workspace_agent_name(const ik_workspace_t *workspace, int64_t number);
+/* Of a sub-agent that works on its task: what it does now, one line; otherwise "". */
+const char *ik_workspace_agent_doing(const ik_workspace_t *workspace, int64_t number);
+/* What it and its sub-agents have used, as far as that is known; turns is not set. */
+ik_workspace_usage_t ik_workspace_agent_usage(const ik_workspace_t *workspace, int64_t number);
+/* The number of its messages, and the model of its next request. */
+size_t ik_workspace_agent_messages(const ik_workspace_t *workspace, int64_t number);
+const char *ik_workspace_agent_model(const ik_workspace_t *workspace, int64_t number);
 /* The user's last message to it as one line; "": none. */
 const char *ik_workspace_agent_title(const ik_workspace_t *workspace, int64_t number);
 /* Tokens of its last request and answer; 0: not known. */
@@ -263,7 +290,7 @@ char *ik_workspace_take_latest(const void *ctx, ik_workspace_t *workspace, int64
 /* Has the agent in focus, which is idle, summarise its conversation (ik_agent_compact). False when
  * there is nothing to compact. */
 bool ik_workspace_compact(ik_workspace_t *workspace, const char *focus);
-/* Interrupts the turn of an agent. */
+/* Interrupts the turn of an agent and its sub-agents. */
 void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number);
 /* Appends a message of the user that starts no turn, now or at the end of the current turn. */
 void ik_workspace_add_note(ik_workspace_t *workspace, int64_t number, const char *text,

@@ -12,13 +12,21 @@ enum { HURRIED_MS = 1000 }; /* for the end of a session when a signal ends the p
 static void describe(void *data, int64_t number, ik_hook_agent_t *facts)
 {
     const ik_workspace_t *workspace = data;
-    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
     const ik_target_t *target = member == NULL || member->agent == NULL
                                     ? workspace->target
                                     : ik_agent_target(member->agent);
     facts->session_id = workspace->session == NULL ? "" : ik_session_id(workspace->session);
     facts->model = target == NULL ? NULL : target->name;
     facts->mode = ik_workspace_mode(workspace, number);
+    if (member != NULL && member->parent != 0) {
+        const char *name = ik_workspace_agent_name(workspace, number);
+        if (member->id == NULL) {
+            member->id = ik_sprintf(member, "%lld", (long long)number);
+        }
+        facts->id = member->id;
+        facts->type = name == NULL ? "agent" : name;
+    }
 }
 
 /* The lines of a session that ends, or has not begun to talk, belong to no agent. */

@@ -96,20 +96,21 @@ static void on_wait(void *data, const char *why)
 static void count(const completing_t *completing, const ik_completion_result_t *result)
 {
     ik_workspace_t *workspace = completing->workspace;
-    ik_workspace_usage_t *sums = &workspace->usage;
+    ik_workspace_member_t *member =
+        ik_workspace_find_member(workspace, completing->request->caller->agent);
     ik_agent_event_t event = {.kind = IK_AGENT_USAGE, .usage = result->usage, .cost = result->cost};
     if (!ik_usage_known(&result->usage)) {
         return;
     }
     ik_host_request_charge(completing->request, completing->model, &result->usage, result->cost);
-    ik_usage_add(&sums->usage, &result->usage);
-    if (result->cost >= 0) {
-        sums->cost = sums->cost < 0 ? result->cost : sums->cost + result->cost;
-    }
+    ik_workspace_add_usage(&workspace->usage, &result->usage, result->cost);
     ik_workspace_emit(workspace,
                       &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT,
                                               .agent = completing->request->caller->agent,
                                               .event = &event});
+    if (member != NULL) {
+        ik_workspace_watch_task(member, &event);
+    }
 }
 
 static void on_completed(void *data, const ik_completion_result_t *result)
@@ -124,21 +125,11 @@ static void on_completed(void *data, const ik_completion_result_t *result)
     ik_buffer_t answer;
     ik_buffer_init(&answer, NULL, IK_BUFFER_UNLIMITED); /* bounded by the answer */
     ik_json_add_text(&answer, "text", result->text);
-    ik_workspace_add_usage(&answer, &result->usage, result->cost);
+    ik_json_begin_member(&answer, "usage");
+    ik_usage_format_cost(&answer, &result->usage, result->cost);
     ik_buffer_append_byte(&answer, '}');
     ik_host_request_succeed(request, answer.data, answer.len);
     ik_buffer_reset(&answer);
-}
-
-void ik_workspace_add_usage(ik_buffer_t *object, const ik_usage_t *usage, double cost)
-{
-    ik_json_begin_member(object, "usage");
-    ik_usage_format(object, usage);
-    if (cost >= 0) {
-        object->len--; /* the brace */
-        ik_buffer_append_format(object, "%s\"cost_usd\":%.6f}",
-                                object->data[object->len - 1] == '{' ? "" : ",", cost);
-    }
 }
 
 static void start_complete(void *data, ik_host_request_t *request)
@@ -170,5 +161,6 @@ static void start_complete(void *data, ik_host_request_t *request)
 const ik_host_operation_t ik_workspace_operations[] = {
     {"ask", start_ask},
     {"complete", start_complete},
+    {"agent", ik_workspace_start_task},
     {0},
 };

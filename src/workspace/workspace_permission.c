@@ -4,10 +4,17 @@
 #include "base/alloc.h"
 #include "workspace/workspace_state.h"
 
+static ik_mode_t find_mode(const ik_workspace_member_t *member)
+{
+    const ik_workspace_member_t *parent =
+        member->parent == 0 ? NULL : ik_workspace_find_member(member->workspace, member->parent);
+    return parent == NULL ? member->mode : ik_mode_narrower(member->mode, find_mode(parent));
+}
+
 ik_mode_t ik_workspace_mode(const ik_workspace_t *workspace, int64_t agent)
 {
     const ik_workspace_member_t *member = ik_workspace_find_member(workspace, agent);
-    return member == NULL ? workspace->mode : member->mode;
+    return member == NULL ? workspace->mode : find_mode(member);
 }
 
 void ik_workspace_set_mode(ik_workspace_t *workspace, int64_t agent, ik_mode_t mode)
@@ -16,8 +23,10 @@ void ik_workspace_set_mode(ik_workspace_t *workspace, int64_t agent, ik_mode_t m
     if (member != NULL) {
         member->mode = mode;
         member->mode_chosen = true;
-        ik_workspace_apply_mode(member);
         ik_workspace_store_mode(member);
+        for (size_t i = 0; i < workspace->member_count; i++) { /* its sub-agents, too */
+            ik_workspace_apply_mode(workspace->members[i]);
+        }
     }
 }
 
@@ -25,7 +34,7 @@ void ik_workspace_apply_mode(ik_workspace_member_t *member)
 {
     if (member->agent != NULL) {
         ik_agent_set_addition(member->agent,
-                              member->mode == IK_MODE_PLAN ? ik_agent_prompt_plan : NULL);
+                              find_mode(member) == IK_MODE_PLAN ? ik_agent_prompt_plan : NULL);
     }
 }
 

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/sanitiser.h"
 #include "base/utf8.h"
-#include "extend/skill_catalogue.h"
+#include "extend/extension_catalogue.h"
 #include "store/event_facts.h"
 #include "workspace/workspace_state.h"
 
@@ -13,18 +13,33 @@ enum { TITLE_MAX = 60 }; /* bytes */
 
 /* --- members ----------------------------------------------------------------------------- */
 
-static ik_workspace_member_t *create_member(ik_workspace_t *workspace, int64_t number)
+static int free_member(ik_workspace_member_t *member)
+{
+    ik_workspace_abandon_task(member);
+    return 0;
+}
+
+ik_workspace_member_t *ik_workspace_create_member(ik_workspace_t *workspace)
 {
     ik_workspace_member_t *member = ik_new(workspace, ik_workspace_member_t);
+    talloc_set_destructor(member, free_member);
     member->mode = workspace->mode;
     member->mode_chosen = workspace->mode_forced;
     member->workspace = workspace;
+    member->spent = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
+    return member;
+}
+
+static ik_workspace_member_t *create_member(ik_workspace_t *workspace, int64_t number)
+{
+    ik_workspace_member_t *member = ik_workspace_create_member(workspace);
     member->number = number;
     return member;
 }
 
-static void add_member(ik_workspace_t *workspace, ik_workspace_member_t *member)
+void ik_workspace_add_member(ik_workspace_member_t *member)
 {
+    ik_workspace_t *workspace = member->workspace;
     workspace->members = ik_resize_array(workspace, workspace->members, ik_workspace_member_t *,
                                          workspace->member_count + 1);
     workspace->members[workspace->member_count++] = member;
@@ -55,7 +70,7 @@ void ik_workspace_create_root(ik_workspace_t *workspace)
 {
     workspace->usage = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
     workspace->focus = create_member(workspace, IK_STORE_ROOT_AGENT);
-    add_member(workspace, workspace->focus);
+    ik_workspace_add_member(workspace->focus);
 }
 
 void ik_workspace_flush_notes(ik_workspace_member_t *member)
@@ -113,6 +128,24 @@ static void describe(ik_workspace_member_t *member)
     talloc_free(scratch);
 }
 
+/* Counts what the answers of a loaded agent used. */
+static void measure(ik_workspace_member_t *member)
+{
+    const ik_conversation_t *conversation = ik_agent_conversation(member->agent);
+    void *scratch = talloc_new(member);
+    member->spent = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
+    for (size_t i = 0; i < conversation->count; i++) {
+        const ik_msg_t *message = conversation->messages[i];
+        ik_store_event_t event = {.kind = message->kind, .data_json = message->data_json};
+        ik_event_facts_t facts = ik_event_facts(scratch, &event);
+        if (facts.answer) {
+            ik_workspace_add_usage(&member->spent, &facts.usage, facts.cost);
+        }
+        talloc_free_children(scratch);
+    }
+    talloc_free(scratch);
+}
+
 size_t ik_workspace_agent_count(const ik_workspace_t *workspace)
 {
     return workspace->member_count;
@@ -160,6 +193,22 @@ static bool is_busy(const ik_workspace_member_t *member)
     return member->custom != NULL || (member->agent != NULL && ik_agent_is_busy(member->agent));
 }
 
+size_t ik_workspace_agent_messages(const ik_workspace_t *workspace, int64_t number)
+{
+    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    return member == NULL          ? 0
+           : member->agent == NULL ? member->messages
+                                   : ik_agent_conversation(member->agent)->count;
+}
+
+const char *ik_workspace_agent_model(const ik_workspace_t *workspace, int64_t number)
+{
+    const ik_workspace_member_t *member = ik_workspace_find_member(workspace, number);
+    return member != NULL && member->agent != NULL   ? ik_agent_target(member->agent)->name
+           : member != NULL && member->model != NULL ? member->model
+                                                     : ik_workspace_target(workspace)->name;
+}
+
 bool ik_workspace_is_busy(const ik_workspace_t *workspace, int64_t number)
 {
     for (size_t i = 0; i < workspace->member_count; i++) {
@@ -179,42 +228,71 @@ static void on_prompt_line(void *data, const char *line)
 }
 
 /* Also says what of the project is not used because it is not trusted. */
-static char *list_skills(ik_workspace_t *workspace, const void *ctx)
+static char *list_extensions(ik_workspace_t *workspace, const void *ctx, ik_extension_kind_t kind,
+                             bool quiet)
 {
     void *scratch = talloc_new(NULL);
     ik_extension_options_t options = ik_workspace_extension_options(workspace);
-    const ik_extensions_t *skills = ik_extensions_find(scratch, &options, IK_EXTENSION_SKILL);
+    const ik_extensions_t *found = ik_extensions_find(scratch, &options, kind);
     size_t untrusted = 0;
-    for (size_t i = 0; i < skills->count; i++) {
-        untrusted += skills->items[i].untrusted;
+    for (size_t i = 0; i < found->count; i++) {
+        untrusted += found->items[i].untrusted;
     }
-    if (untrusted > 0) {
-        char *line =
-            ik_sprintf(scratch,
-                       "%zu skill%s of the project %s not trusted and not used. Review: "
-                       "/trust or ikigai trust",
-                       untrusted, untrusted == 1 ? "" : "s", untrusted == 1 ? "is" : "are");
+    if (untrusted > 0 && !quiet) {
+        char *line = ik_sprintf(scratch,
+                                "%zu %s%s of the project %s not trusted and not used. Review: "
+                                "/trust or ikigai trust",
+                                untrusted, ik_extension_kind_name(kind), untrusted == 1 ? "" : "s",
+                                untrusted == 1 ? "is" : "are");
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
     }
-    char *catalogue = ik_skill_catalogue_format(ctx, skills);
+    char *catalogue = ik_extension_catalogue_format(ctx, found, kind);
     talloc_free(scratch);
     return catalogue;
 }
 
-/* While discovery runs, the prompt assumes that there are tools. */
-static char *gather_prompt(ik_workspace_t *workspace, const void *ctx)
+/* Appends a paragraph, which may be NULL, to a prompt, which may be NULL; on ctx. */
+static char *append_paragraph(const void *ctx, char *prompt, const char *paragraph)
+{
+    if (prompt == NULL || paragraph == NULL) {
+        return prompt != NULL || paragraph == NULL ? prompt : ik_strdup(ctx, paragraph);
+    }
+    return ik_sprintf(ctx, "%s%s%s", prompt, prompt[strlen(prompt) - 1] == '\n' ? "\n" : "\n\n",
+                      paragraph);
+}
+
+static void ignore_line(void *data, const char *line)
+{
+    (void)data;
+    (void)line; /* the first agent of the session has said it */
+}
+
+/* While discovery runs, the prompt assumes that there are tools. member is a sub-agent with this
+ * body and these tools, or NULL. */
+static char *gather_prompt(ik_workspace_t *workspace, const void *ctx,
+                           const ik_workspace_member_t *member, const char *body,
+                           const char *const *tools)
 {
     const ik_tool_registry_t *registry = workspace->shared.tool_registry;
-    bool has_tools =
-        !workspace->options.start->without_tools && (registry == NULL || registry->count > 0);
-    char *prompt = ik_agent_prompt_gather(ctx, workspace->options.paths,
-                                          workspace->options.config->system_prompt, has_tools,
-                                          on_prompt_line, workspace);
-    char *catalogue = has_tools ? list_skills(workspace, ctx) : NULL;
-    return prompt == NULL || catalogue == NULL
-               ? (prompt == NULL ? catalogue : prompt)
-               : ik_sprintf(ctx, "%s%s%s", prompt,
-                            prompt[strlen(prompt) - 1] == '\n' ? "\n" : "\n\n", catalogue);
+    bool quiet = member != NULL;
+    bool has_tools = !workspace->options.start->without_tools &&
+                     (registry == NULL || registry->count > 0) &&
+                     (tools == NULL || tools[0] != NULL);
+    bool delegates =
+        has_tools && (member == NULL || ik_workspace_may_delegate(workspace, member->number));
+    char *prompt =
+        ik_agent_prompt_gather(ctx, workspace->options.paths,
+                               body == NULL ? workspace->options.config->system_prompt : body,
+                               has_tools, quiet ? ignore_line : on_prompt_line, workspace);
+    if (has_tools) {
+        prompt = append_paragraph(ctx, prompt,
+                                  list_extensions(workspace, ctx, IK_EXTENSION_SKILL, quiet));
+    }
+    if (delegates) {
+        prompt = append_paragraph(ctx, prompt,
+                                  list_extensions(workspace, ctx, IK_EXTENSION_AGENT, quiet));
+    }
+    return quiet ? append_paragraph(ctx, prompt, ik_agent_prompt_task) : prompt;
 }
 
 static ik_agent_options_t agent_options(ik_workspace_member_t *member, ik_session_t *session)
@@ -239,7 +317,7 @@ static res_t load_agent(ik_workspace_member_t *member, ik_session_t *session)
     void *scratch = talloc_new(workspace);
     ik_agent_options_t options = agent_options(member, session);
     if (stored != NULL && stored->last_seq == 0) {
-        options.system_prompt = gather_prompt(workspace, scratch);
+        options.system_prompt = gather_prompt(workspace, scratch, NULL, NULL, NULL);
     }
     res_t loaded = ik_agent_resume(member, &options, member->number, &member->agent);
     if (is_ok(&loaded)) {
@@ -256,7 +334,7 @@ ik_agent_t *ik_workspace_require_agent(ik_workspace_t *workspace)
     if (member->agent == NULL) {
         void *scratch = talloc_new(workspace);
         ik_agent_options_t options = agent_options(member, workspace->session);
-        options.system_prompt = gather_prompt(workspace, scratch);
+        options.system_prompt = gather_prompt(workspace, scratch, NULL, NULL, NULL);
         member->agent = ik_agent_create(member, &options);
         ik_workspace_apply_mode(member);
         talloc_free(scratch);
@@ -264,15 +342,35 @@ ik_agent_t *ik_workspace_require_agent(ik_workspace_t *workspace)
     return member->agent;
 }
 
-/* A log that cannot be read is reported when the user switches to its agent. */
+void ik_workspace_create_subagent(ik_workspace_member_t *member, const ik_target_t *target,
+                                  const char *body, const char *const *tools)
+{
+    ik_workspace_t *workspace = member->workspace;
+    void *scratch = talloc_new(workspace);
+    ik_agent_options_t options = agent_options(member, workspace->session);
+    options.number = member->number;
+    options.target = target;
+    options.tools = tools;
+    options.system_prompt = gather_prompt(workspace, scratch, member, body, tools);
+    member->agent = ik_agent_create(member, &options);
+    ik_workspace_apply_mode(member);
+    talloc_free(scratch);
+}
+
+/* A log that cannot be read is reported when the user switches to its agent. Ended sub-agents are
+ * described, and freed again. */
 void ik_workspace_load_agents(ik_workspace_t *workspace)
 {
     for (size_t i = 0; workspace->session != NULL && i < workspace->member_count; i++) {
         ik_workspace_member_t *member = workspace->members[i];
-        if (member->agent == NULL && member != workspace->focus) {
+        if (member->agent == NULL && member->model == NULL && member != workspace->focus) {
             load_agent(member, workspace->session);
         }
+        if (member->agent != NULL) {
+            measure(member);
+        }
     }
+    ik_workspace_unload_subagents(workspace);
 }
 
 /* The end is logged, so that the agent does not return when the session is resumed. */
@@ -295,6 +393,8 @@ void ik_workspace_say_farewell(void *data)
         }
     }
     workspace->leaving_count = left;
+    ik_workspace_unload_subagents(workspace);
+    ik_workspace_start_waiting(workspace);
     ik_workspace_free_old_tools(workspace);
     ik_workspace_pump(workspace);
 }
@@ -364,7 +464,7 @@ void ik_workspace_begin_session(ik_workspace_t *workspace)
     ik_workspace_drop_session(workspace);
     workspace->usage = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
     workspace->focus = root;
-    add_member(workspace, root);
+    ik_workspace_add_member(root);
     create_session(workspace, "clear");
     ik_workspace_pump(workspace);
 }
@@ -416,9 +516,12 @@ static void take_session(opening_t *opening, ik_session_t *session, ik_workspace
     for (size_t i = 0; i < agents->count; i++) {
         int64_t number = agents->agents[i].number;
         if (number == member->number) {
-            add_member(workspace, member);
+            ik_workspace_add_member(member);
         } else if (!ik_session_has_ended(session, number)) {
-            add_member(workspace, create_member(workspace, number));
+            ik_workspace_member_t *other = create_member(workspace, number);
+            bool is_subagent = ik_session_delegation(session, number) != NULL;
+            other->parent = is_subagent ? agents->agents[i].parent : 0;
+            ik_workspace_add_member(other);
         }
     }
     workspace->focus = member;
@@ -426,6 +529,34 @@ static void take_session(opening_t *opening, ik_session_t *session, ik_workspace
     ik_workspace_end_segments(workspace);
     announce_session(workspace, true);
     ik_workspace_greet_session(workspace, "resume");
+}
+
+typedef struct {
+    void *ctx;
+    const char *model; /* NULL: no answer yet */
+} answerer_t;
+
+static res_t note_model(void *data, const ik_store_event_t *event)
+{
+    answerer_t *answerer = data;
+    ik_event_facts_t facts = ik_event_facts(answerer->ctx, event);
+    answerer->model = facts.answer ? facts.model : answerer->model;
+    return OK;
+}
+
+/* The model to go on with, on ctx. The last answer of the session may be that of a sub-agent, which
+ * may have another model. */
+static const char *find_model(const void *ctx, const opening_t *opening,
+                              const ik_session_t *session, int64_t agent)
+{
+    ik_store_t *store;
+    answerer_t answerer = {.ctx = talloc_new(ctx)};
+    const ik_store_agent_t *stored = ik_store_find_agent(ik_session_agents(session), agent);
+    res_t local = ik_history_local(opening->workspace->shared.history, &store);
+    if (is_ok(&local) && ik_session_has_subagents(session) && stored != NULL) {
+        (void)ik_store_read(store, stored, stored->forked_at, note_model, &answerer);
+    }
+    return answerer.model == NULL ? opening->found.model : answerer.model;
 }
 
 /* Everything that can fail happens before the old session is dropped. */
@@ -445,7 +576,10 @@ static res_t open_session(opening_t *opening)
     }
     ik_workspace_member_t *member = create_member(workspace, ik_session_last_agent(session));
     const ik_target_t *old_target = workspace->target;
-    opened = ik_workspace_choose_target(workspace, opening->found.model);
+    void *scratch = talloc_new(NULL);
+    opened = ik_workspace_choose_target(workspace,
+                                        find_model(scratch, opening, session, member->number));
+    talloc_free(scratch);
     if (is_ok(&opened) || workspace->target != NULL) {
         opened = load_agent(member, session);
     }
@@ -632,6 +766,7 @@ void ik_workspace_open_first(ik_workspace_t *workspace)
 static void set_focus(ik_workspace_t *workspace, ik_workspace_member_t *member)
 {
     workspace->focus = member;
+    ik_timer_start(workspace->farewell, 0); /* the one before may be an ended sub-agent */
     ik_workspace_emit(workspace,
                       &(ik_workspace_event_t){.kind = IK_WORKSPACE_FOCUS, .agent = member->number});
     ik_workspace_pump(workspace);
@@ -648,7 +783,7 @@ void ik_workspace_fork(ik_workspace_t *workspace, const char *prompt)
     member->mode_stored = workspace->focus->mode_stored;
     ik_workspace_apply_mode(member);
     describe(member);
-    add_member(workspace, member);
+    ik_workspace_add_member(member);
     ik_workspace_emit(
         workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_FORKED, .agent = member->number});
     set_focus(workspace, member);
@@ -728,7 +863,7 @@ res_t ik_workspace_replace_focus(ik_workspace_t *workspace, int64_t number)
     ik_workspace_apply_mode(member);
     move_queue(member, old);
     remove_member(workspace, old);
-    add_member(workspace, member);
+    ik_workspace_add_member(member);
     workspace->focus = member;
     ik_workspace_emit(workspace,
                       &(ik_workspace_event_t){.kind = IK_WORKSPACE_REPLACED, .agent = number});

@@ -6,17 +6,27 @@
 #include "workspace/workspace.h"
 
 typedef struct ik_workspace_custom ik_workspace_custom_t;
+typedef struct ik_workspace_task ik_workspace_task_t;
 
 /* One agent of the session. */
 typedef struct {
     ik_workspace_t *workspace;
     int64_t number;
     ik_mode_t mode;
-    bool mode_chosen;  /* by the user, rather than by the configuration or by default */
-    int mode_stored;   /* what its log says: 1 + ik_mode_t; 0: nothing */
-    ik_agent_t *agent; /* NULL: no messages yet, or the log is not loaded */
-    char *title;       /* the user's last message as one line; NULL: none */
-    int64_t context;   /* tokens of the last request and answer; 0: not known */
+    bool mode_chosen;           /* by the user, rather than by the configuration or by default */
+    int mode_stored;            /* what its log says: 1 + ik_mode_t; 0: nothing */
+    ik_agent_t *agent;          /* NULL: no messages yet, or the log is not loaded */
+    char *title;                /* the user's last message as one line; NULL: none */
+    int64_t context;            /* tokens of the last request and answer; 0: not known */
+    ik_workspace_usage_t spent; /* by its own answers, as far as they were counted */
+    int64_t parent;             /* of a sub-agent, which waits for it or did; 0: it is none */
+    char *id;                   /* of a sub-agent: its number, for hooks; NULL: not needed yet */
+    bool on_task;               /* a sub-agent in its first turn, which its parent waits for */
+    ik_workspace_task_t *task;  /* what it is to answer; NULL: nothing */
+    char *doing;                /* on_task: what it does now, one line */
+    char *failure;              /* on_task: why its turn fails; NULL: it does not */
+    char *model;                /* of an ended sub-agent that is not loaded, and the number of */
+    size_t messages;            /* its messages */
     ik_workspace_line_t *queue;
     size_t queue_count;
     uint64_t submitted; /* lines so far */
@@ -48,7 +58,8 @@ struct ik_workspace {
      * the files are stored. */
     ik_workspace_member_t **leaving;
     size_t leaving_count;
-    ik_timer_t *farewell; /* an agent must not be freed by its own event */
+    ik_timer_t *farewell;         /* an agent must not be freed by its own event */
+    ik_workspace_task_t *waiting; /* for one of the agent's sub-agents to end: a list */
     ik_workspace_usage_t usage;
     ik_workspace_undoing_t *undoing; /* NULL: no undo or redo is running */
     void *diff;                      /* holds the last diff; NULL: none */
@@ -111,6 +122,9 @@ ik_msg_t *ik_workspace_take_next(void *member, const void *ctx);
 
 /* Reports TURN for an agent that begins one. */
 void ik_workspace_begin_turn(ik_workspace_member_t *member);
+/* Creates a target, on ctx, whose key may be sent to its address. */
+res_t ik_workspace_create_target(const void *ctx, ik_workspace_t *workspace, const char *model,
+                                 const ik_target_t **out);
 /* Uses a model until the end of the turn. */
 res_t ik_workspace_choose_for_turn(ik_workspace_member_t *member, const char *model);
 
@@ -145,6 +159,13 @@ void ik_workspace_say_farewell(void *workspace);
 /* Loads an agent that an undo or redo has created, and gives it the place, queue, mode and model of
  * the one with the focus. */
 res_t ik_workspace_replace_focus(ik_workspace_t *workspace, int64_t number);
+/* Creates a member without a number, which is not one of the session yet. */
+ik_workspace_member_t *ik_workspace_create_member(ik_workspace_t *workspace);
+void ik_workspace_add_member(ik_workspace_member_t *member);
+/* Creates the agent of a sub-agent. body, which may be NULL, replaces the built-in prompt; tools,
+ * which may be NULL, are the only ones it has. */
+void ik_workspace_create_subagent(ik_workspace_member_t *member, const ik_target_t *target,
+                                  const char *body, const char *const *tools);
 ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
 void ik_workspace_flush_notes(ik_workspace_member_t *member);
 void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *message);
@@ -163,8 +184,25 @@ void ik_workspace_free_old_tools(ik_workspace_t *workspace);
 
 /* The operations of the host channel. To add one: write its start function, and list it there. */
 extern const ik_host_operation_t ik_workspace_operations[];
-/* Adds the member "usage" to a result: {"in":40,"out":6,"cost_usd":0.000120}. */
-void ik_workspace_add_usage(ik_buffer_t *object, const ik_usage_t *usage, double cost);
+
+/* --- workspace_subagent.c: */
+
+/* The op "agent" of the host channel. */
+void ik_workspace_start_task(void *workspace, ik_host_request_t *request);
+/* Begins tasks that waited, as far as possible. */
+void ik_workspace_start_waiting(ik_workspace_t *workspace);
+/* Adds what an answer used; a negative cost is not known. */
+void ik_workspace_add_usage(ik_workspace_usage_t *sum, const ik_usage_t *usage, double cost);
+/* Called for every event of every agent. */
+void ik_workspace_watch_task(ik_workspace_member_t *member, const ik_agent_event_t *event);
+/* A sub-agent is about to be freed: its task is answered by the end of the call. */
+void ik_workspace_abandon_task(ik_workspace_member_t *member);
+/* Interrupts the sub-agents that work for this agent. */
+void ik_workspace_interrupt_subagents(ik_workspace_t *workspace, int64_t number);
+/* Whether an agent may start sub-agents. */
+bool ik_workspace_may_delegate(const ik_workspace_t *workspace, int64_t number);
+/* Frees the conversations of ended sub-agents, which are loaded again when they are looked at. */
+void ik_workspace_unload_subagents(ik_workspace_t *workspace);
 
 /* --- workspace_permission.c: */
 

@@ -36,7 +36,7 @@ static void must(res_t result)
 static void on_event(void *data, const ik_agent_event_t *event)
 {
     driver_t *driver = data;
-    ik_headless_json.on_event(driver->output, event);
+    ik_headless_json.on_event(driver->output, 0, event);
     driver->done = driver->done || event->kind == IK_AGENT_TURN_ENDED;
 }
 

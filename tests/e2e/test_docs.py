@@ -169,7 +169,7 @@ class Manuals(unittest.TestCase):
 
     def test_every_line_of_a_headless_run(self):
         source = read("src", "headless", "headless_json.c")
-        types = re.findall(r'\[IK_AGENT_\w+\] = "(\w+)"', source) + ["session"]
+        types = re.findall(r'(?:\[IK_AGENT_\w+\] =|open_line\(&?line,) "(\w+)"', source)
         section = read("docs", "headless.md").split("| `type` |")[1].split("\n## ")[0]
         self.assertEqual(sorted(re.findall(r"^\| `(\w+)` \|", section, re.M)), sorted(types))
         kinds = re.findall(r'#define IK_MSG_\w+ "(\w+)"',

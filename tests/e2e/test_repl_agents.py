@@ -7,7 +7,7 @@ import threading
 import unittest
 
 import hostile
-from agent_support import sent_tools
+from agent_support import sent_results, sent_tools
 from fake_llm import Answer, Call, Failure, Wire
 from repl_support import MODEL, ReplTest, words_of
 
@@ -574,3 +574,104 @@ class NewSessionTest(AgentsTest):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class SubagentTest(AgentsTest):
+    """Sub-agents, which the tool agent starts."""
+
+    def begin_task(self, more=None, task=None, args=None):
+        """A turn whose sub-agent runs a tool that sleeps."""
+        self.sleeper()
+        t = self.begin({"Go": [Answer("I ask.", calls=[Call("agent", {"prompt": "task", **(args or {})})]),
+                               Answer("All is said.")],
+                        "task": task or [Answer("I sleep.", calls=[Call("sleeper")]), Answer("Awake.")],
+                        **(more or {})})
+        t.send("Go\r")
+        self.wait_started()
+        return t
+
+    def subagents(self, t):
+        """The rows of /agents."""
+        rows = [*self.enter(t, "/agents", re.compile(r"^\d", re.M)), ""]
+        return rows[:rows.index("")]
+
+    def test_watching_one_and_ending_it(self):
+        os.makedirs(os.path.join(self.home, "agents"), exist_ok=True)
+        with open(os.path.join(self.home, "agents", "helper.md"), "w") as f:
+            f.write("---\ndescription: Helps\n---\nHelp.\n")
+        t = self.begin_task(args={"agent": "helper"})
+        t.wait_for("agent 2: sleeper()")                  # the row of the call shows what it does
+        t.wait_until(lambda: "1 sub-agent" in self.status(t), "1 sub-agent")
+        self.assertNotIn("agent 1", self.status(t))
+        first, second = self.subagents(t)
+        self.assertRegex(first, r"^1 \*  +working +4 messages")
+        self.assertRegex(second, r"^2   from 1  working +4 messages  .*  helper  task  · sleeper\(\)$")
+        self.switch(t, 2)
+        t.wait_for("I sleep.")
+        self.assertEqual(self.count(t, "> task"), 1)
+        t.send(ESCAPE)
+        t.wait_for("Agent 2 was interrupted. /switch 1 returns to its parent.")
+        self.assert_all_ended()
+        self.llm.wait(lambda: len(self.llm.requests) == 3)
+        t.send("/switch 1\r")
+        t.wait_for("All is said.")
+        ((_, envelope),) = sent_results(self.llm.requests[2])
+        self.assertEqual(envelope["result"]["error_code"], "CANCELLED")
+        t.wait_until(lambda: "agent" not in self.status(t), "a status line without agents")
+        self.settle(t)
+        self.assertRegex(self.subagents(t)[1], r"^2   from 1  ended +5 messages  .*  helper  task$")
+        t.send("/switch\r")
+        t.wait_for("Switch to which agent?")
+        self.assertNotIn("ended", "\n".join(t.screen()[-6:]))
+        t.send(ESCAPE)
+        t.wait_gone("Switch to which agent?")
+        self.enter(t, "/switch 2", "── agent 2 ──")       # it can be looked at again
+        self.assertEqual(self.count(t, "> task"), 1)       # what was shown is not repeated
+        self.leave(t)
+        t = self.go_on("-c")
+        self.assertRegex(self.subagents(t)[1], r"^2   from 1  ended +\d messages  .*  helper  task$")
+        self.enter(t, "/switch 2", "I sleep.")
+        self.leave(t)
+
+    def test_the_parent_is_interrupted(self):
+        t = self.begin_task()
+        t.wait_for("agent 2: sleeper()")
+        t.send(ESCAPE)
+        t.wait_for("interrupted")
+        self.assert_all_ended()
+        t.wait_until(lambda: "sub-agent" not in self.status(t), "an end")
+        self.assertRegex(self.subagents(t)[1], r"^2   from 1  ended ")
+        self.assertEqual(self.count(t, "Agent 2: interrupted"), 0)
+
+    def test_kill(self):
+        t = self.begin_task()
+        self.enter(t, "/kill 2", "Agent 2 was ended.")
+        t.wait_for("All is said.")
+        ((_, envelope),) = sent_results(self.llm.requests[2])
+        self.assertEqual(envelope["result"]["error_code"], "CANCELLED")
+        self.settle(t)
+        self.assertEqual(len(self.subagents(t)), 1)
+
+    def test_questions_say_who_asks(self):
+        t = self.begin({"Go": [Answer(calls=[Call("agent", {"prompt": "task"})]), Answer("All is said.")],
+                        "task": [Answer(calls=[Call("bash", {"command": "echo hi", "permissions": "all",
+                                                             "reason": "must"})]), Answer("Asked.")]})
+        t.send("Go\r")
+        t.wait_for("Allow bash? (agent 2, in the background) allows: no confinement")
+        t.send("y")
+        t.wait_for("All is said.")
+
+    def test_what_is_typed_goes_to_the_one_on_the_screen(self):
+        t = self.begin_task(more={"hurry": [Answer("Sure.")]})
+        self.switch(t, 2)
+        t.send("hurry\r")
+        t.wait_for("hurry")
+        path = os.path.join(self.project, "started")
+        pids = hostile.processes_with(os.path.join(self.home, "tools"))
+        for pid in pids:
+            os.kill(pid, 15)
+        self.assertTrue(os.path.exists(path))
+        t.wait_for("Sure.")
+        t.wait_for("Agent 2 is done. /switch 1 returns to its parent.")
+        t.send("/switch 1\r")
+        t.wait_for("All is said.")
