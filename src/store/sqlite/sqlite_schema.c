@@ -80,7 +80,7 @@ static const char consent_schema[] =
 
 /* 5: counts the records of a session (ik_msg_kind_is_record), of which there are few. */
 static const char records_schema[] =
-    "CREATE INDEX records ON messages(session) WHERE " IK_SQLITE_RECORDS ";";
+    "CREATE INDEX records ON messages(session, kind) WHERE " IK_SQLITE_RECORDS ";";
 
 static const char *const steps[IK_SQLITE_SCHEMA] = {
     log_schema,     ik_sqlite_search_schema, /* 2: the search index */
