@@ -66,7 +66,9 @@ static int run_serve(ik_cli_t *cli, const ik_cli_args_t *args)
                                  .folder = cli->paths->cwd,
                                  .file_read =
                                      ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools),
-                                 .images = cli->paths->images};
+                                 .images = cli->paths->images,
+                                 .program = cli->paths->program,
+                                 .operations = &ik_host_operations_absent};
     ik_mcp_serve_options_t options = {.loop = cli->loop,
                                       .registry = &offered,
                                       .context = &context,

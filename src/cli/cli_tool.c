@@ -249,11 +249,13 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (!ik_cli_accept_confinement(cli)) {
         return IK_CLI_USAGE;
     }
-    ik_tool_context_t context = {
-        .host = cli->host,
-        .config = cli->config,
-        .folder = cli->paths->cwd,
-        .file_read = ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools)};
+    ik_tool_context_t context = {.host = cli->host,
+                                 .config = cli->config,
+                                 .folder = cli->paths->cwd,
+                                 .file_read =
+                                     ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools),
+                                 .program = cli->paths->program,
+                                 .operations = &ik_host_operations_absent};
     gated_t gated = {.ctx = cli->ctx,
                      .request = {.name = args->args[0],
                                  .arguments = input.data,
@@ -305,7 +307,9 @@ const ik_cli_command_t ik_cli_tool_run = {
     .args = "NAME [JSON]",
     .help =
         "Runs a tool and prints what a model would get. Without JSON, reads arguments from stdin.",
-    .more = "The tool is confined as in `ikigai -p`.",
+    .more =
+        "The tool is confined as in `ikigai -p`. There is no session: what it asks ikigai for over "
+        "its host channel is refused with `NO_USER` or `MODEL_ERROR`.",
     .options =
         (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
                                   {.name = "--mode",

@@ -328,6 +328,27 @@ bool ik_host_request_number(ik_host_request_t *request, const char *name, int64_
     return true;
 }
 
+static void refuse_ask(void *data, ik_host_request_t *request)
+{
+    (void)data;
+    ik_host_request_fail(request, IK_HOST_NO_USER, "There is no user who could answer");
+}
+
+static void refuse_model(void *data, ik_host_request_t *request)
+{
+    (void)data;
+    ik_host_request_fail(request, IK_HOST_MODEL_ERROR,
+                         "There is no session whose model could answer");
+}
+
+static const ik_host_operation_t absent[] = {
+    {"ask", refuse_ask},
+    {"agent", refuse_model},
+    {"complete", refuse_model},
+    {0},
+};
+const ik_host_operations_t ik_host_operations_absent = {.operations = absent};
+
 /* --- requests ----------------------------------------------------------------------------- */
 
 /* Two ids are equal when they are the same number or text; "\u0031" is "1". */

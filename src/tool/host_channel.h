@@ -51,6 +51,9 @@ typedef struct {
     void *data;                            /* for start */
 } ik_host_operations_t;
 
+/* For calls outside of a session: there is neither a user nor a model that could answer. */
+extern const ik_host_operations_t ik_host_operations_absent;
+
 /* --- for the ops -------------------------------------------------------------------------- */
 
 /* Each answers the request and frees it. result is a JSON object; a result that is longer than a

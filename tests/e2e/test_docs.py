@@ -59,7 +59,7 @@ class References(unittest.TestCase):
             "list", "show", "search", "export", "import", "fork", "deliver", "delete",
             "prune")],
         "servers.md": [f"mcp {name}" for name in ("add", "list", "show", "remove")],
-        "tool-protocol.md": ["environment tools"],
+        "tool-protocol.md": ["environment tools", "host ask", "host agent", "host complete"],
         "undo.md": [f"session {name}" for name in ("diff", "undo", "redo")],
     }
 
@@ -281,7 +281,7 @@ class ProtocolExamples(ScratchTest):
 
     def install(self, language, name):
         source = self.write(f"home/tools/{name}", self.examples[language], 0o700)
-        if language == "c":
+        if language.endswith("c"):
             os.rename(source, source + ".c")
             os.chmod(source + ".c", 0o600)
             subprocess.run(["cc", "-Wall", "-Werror", "-O2", "-o", source, source + ".c",
@@ -301,7 +301,8 @@ class ProtocolExamples(ScratchTest):
         return json.loads(done.stdout)["result"]
 
     def test_all_three_languages_are_shown(self):
-        self.assertEqual(sorted(self.examples), ["c", "python", "sh"])
+        self.assertEqual(sorted(self.examples),
+                         ["c", "host_c", "host_python", "host_sh", "python", "sh"])
 
     def test_sh(self):
         self.write("data/a", b"x" * 10000)
@@ -317,6 +318,19 @@ class ProtocolExamples(ScratchTest):
     def test_c(self):
         result = self.check_and_run("c", "local-time", "local_time", {"zone": "UTC"})
         self.assertRegex(result["time"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
+
+    def test_those_that_ask_ikigai(self):
+        """Without a session. test_repl_ask.py runs them in one."""
+        self.write("data/a", "1\n")
+        for language, name, arguments, code in (
+                ("host_sh", "commit-staged", {}, "MODEL_ERROR"),
+                ("host_c", "choose-name", {"names": ["a"]}, "NO_USER")):
+            result = self.check_and_run(language, name, name.replace("-", "_"), arguments)
+            self.assertEqual(result["error_code"], code, result)
+        result = self.check_and_run("host_python", "describe-files", "describe_files",
+                                    {"paths": ["data/a", "data/a"]})
+        self.assertEqual(result, {"files": {"data/a": "There is no session whose model could "
+                                                      "answer"}})
 
 
 if __name__ == "__main__":

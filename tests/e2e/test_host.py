@@ -329,6 +329,8 @@ class AskUser(HostTest):
         self.assertEqual(wrong["error_code"], "INVALID_ARG")
 
     def test_by_hand(self):
+        done = self.ikigai("tool", "run", "ask_user", '{"question": "q"}').json()
+        self.assertEqual(done["result"]["error_code"], "NO_USER")
         done = subprocess.run([tool_path("ask_user")], input=b'{"question": "q"}',
                               stdout=subprocess.PIPE, check=True)
         self.assertEqual(json.loads(done.stdout)["error_code"], "NO_HOST")

@@ -2,11 +2,13 @@
 import json
 import os
 import re
+import subprocess
 import unittest
 
 import hostile
 from fake_llm import Answer, Call
 from repl_support import ReplTest
+from support import ROOT
 
 ESC = "\x1b"
 CTRL_C = "\x03"
@@ -168,6 +170,63 @@ class Keys(AskTest):
         t.send("yes\r")
         t.wait_for("It is over.")
         self.assertEqual(self.outcomes(), [{"done": True}])
+        self.assertEqual(self.leave(t), 0)
+
+
+class Documented(AskTest):
+    """The examples of docs/tool-protocol.md, in a session."""
+
+    def install(self, language, name, **arguments):
+        with open(os.path.join(ROOT, "docs", "tool-protocol.md"), encoding="utf-8") as f:
+            text = f.read()
+        [source] = re.findall(rf"<!-- example: {language} -->\n```\w+\n(.*?)```\n", text, re.S)
+        path = os.path.join(self.home, "tools", name)
+        if language == "host_c":
+            hostile.write_program(path + ".c", source)
+            os.chmod(path + ".c", 0o600)
+            subprocess.run(["cc", "-Wall", "-Werror", "-o", path, path + ".c", "-ljansson"],
+                           check=True)
+        else:
+            hostile.write_program(path, source)
+        return Call(name.replace("-", "_"), arguments)
+
+    def answer(self, request):
+        """What the model says to the agent and to the tools."""
+        words = [m for m in request.json["messages"] if m["role"] != "system"]
+        last = words[-1]["content"]
+        if last.startswith("Describe this file"):
+            return Answer("It says " + last.split("\n")[1])
+        if "a change" in last:
+            return Answer("docs: make a change")
+        if words[-1]["role"] == "tool":
+            return Answer("It is over.")
+        return Answer(calls=self.calls)
+
+    def test_them(self):
+        git = ["git", "-c", "init.defaultBranch=main", "-C", self.project]
+        self.write("file", "a change\n")
+        self.write("first", "one\n")
+        self.write("second", "two\n")
+        subprocess.run([*git, "init", "-q"], check=True)
+        for key, value in (("user.name", "A"), ("user.email", "a@example.org")):
+            subprocess.run([*git, "config", key, value], check=True)
+        subprocess.run([*git, "add", "file"], check=True)
+        self.calls = [self.install("host_sh", "commit-staged"),
+                      self.install("host_python", "describe-files", paths=["first", "second"]),
+                      self.install("host_c", "choose-name", names=["Ann", "Bob"])]
+        self.serve(self.answer, schema_timeout_ms=20000)
+        t = self.ready()
+        t.send("go\r")
+        t.wait_for("commit_staged asks: Commit as: docs: make a change")
+        t.send("1")
+        t.wait_for("choose_name asks: Which name shall it have?")
+        t.send("2")
+        t.wait_for("It is over.")
+        self.assertEqual([e.get("result", e) for e in results(self.llm.requests[-1])], [
+            {"committed": True}, {"files": {"first": "It says one", "second": "It says two"}},
+            {"answer": "Bob"}])
+        log = subprocess.check_output([*git, "log", "--format=%s"], text=True)
+        self.assertEqual(log, "docs: make a change\n")
         self.assertEqual(self.leave(t), 0)
 
 

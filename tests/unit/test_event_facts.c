@@ -50,6 +50,24 @@ static void assert_answer(const ik_event_facts_t *facts)
     ck_assert_ptr_null(facts->title);
 }
 
+START_TEST(what_a_model_answered_to_a_tool)
+{
+    ik_msg_result_t result = {.call_id = "c", .name = "t", .output = "{}"};
+    ik_msg_t *message = ik_msg_create_result(ctx, &result);
+    ik_event_facts_t facts = facts_of(message->kind, message->content, message->data_json);
+    assert_nothing_known(&facts);
+    result.completions = (ik_msg_completions_t){
+        .model = "p/m",
+        .usage = {.in = 40, .cached = 32, .cache_write = 3, .out = 6, .reasoning = 2},
+        .cost = 0.25};
+    message = ik_msg_create_result(ctx, &result);
+    facts = facts_of(message->kind, message->content, message->data_json);
+    assert_answer(&facts);
+    ik_json_span_t id;
+    ck_assert(ik_msg_field(message, "tool_call_id", &id));
+}
+END_TEST
+
 START_TEST(an_answer_with_everything)
 {
     ik_event_facts_t facts =
@@ -236,6 +254,7 @@ int main(void)
     Suite *suite = suite_create("event_facts");
     TCase *tests = tcase_create("event_facts");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, what_a_model_answered_to_a_tool);
     tcase_add_test(tests, an_answer_with_everything);
     tcase_add_test(tests, an_answer_as_it_is_made);
     tcase_add_test(tests, a_model_alone);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
+#include "base/host_protocol.h"
 #include "base/json.h"
 #include "suite.h"
 #include "tool/tool_schema.h"
@@ -510,6 +512,35 @@ START_TEST(text_may_end_anywhere)
 }
 END_TEST
 
+START_TEST(what_a_tool_asks_ikigai_for)
+{
+    static const struct {
+        const char *host;
+        unsigned ops; /* 0: a fault */
+    } cases[] = {
+        {"[\"ask\"]", IK_HOST_ASK},
+        {"[\"complete\", \"agent\", \"ask\", \"ask\"]",
+         IK_HOST_ASK | IK_HOST_AGENT | IK_HOST_COMPLETE},
+        {"[\"ask\", \"sing\"]", 0},
+        {"[\"ask\\u0000\"]", 0},
+        {"[1]", 0},
+        {"\"ask\"", 0},
+        {"null", 0},
+    };
+    for (size_t i = 0; i < IK_LENGTH(cases); i++) {
+        ik_tool_schema_t *schema;
+        char *text = ik_sprintf(NULL, "{\"name\":\"t\",\"host\":%s}", cases[i].host);
+        res_t parsed = ik_tool_schema_parse(NULL, text, strlen(text), &schema);
+        ck_assert_msg(is_ok(&parsed) == (cases[i].ops != 0), "%s", text);
+        if (is_ok(&parsed)) {
+            ck_assert_uint_eq(schema->host, cases[i].ops);
+            talloc_free(schema);
+        }
+        talloc_free(text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tool_schema");
@@ -531,6 +562,7 @@ int main(void)
     tcase_add_test(tests, escalation);
     tcase_add_test(tests, names);
     tcase_add_test(tests, text_may_end_anywhere);
+    tcase_add_test(tests, what_a_tool_asks_ikigai_for);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

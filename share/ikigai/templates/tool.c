@@ -8,7 +8,9 @@
 #include <string.h>
 
 /* 1. The description of the tool. Print it quickly, without network, credentials or settings.
- *    The kernel holds the tool to its effects; write is "none", "project" or "anywhere". */
+ *    The kernel holds the tool to its effects; write is "none", "project" or "anywhere".
+ *    "host": ["ask", "complete"] would let it ask the user and the model while it runs:
+ *    ikigai help tool-protocol */
 static const char schema[] =
     "{\"name\": \"@NAME@\", \"description\": \"Count the words of a text\","
     " \"parameters\": {\"type\": \"object\", \"properties\": {"

@@ -4,6 +4,8 @@
 
 # 1. The description of the tool. Print it quickly, without network, credentials or settings.
 #    The kernel holds the tool to its effects; write is "none", "project" or "anywhere".
+#    "host": ["ask", "complete"] would let it ask the user and the model while it runs:
+#    ikigai help tool-protocol
 if [ "$1" = --schema ]; then
     cat <<'END'
 {
