@@ -143,8 +143,9 @@ static void take_answer(run_t *run, started_t *hook)
 static void finish(run_t *run)
 {
     if (run->outcome.stops) {
-        notice(run, ik_sprintf(run, "The hook %s ended the turn: %s", run->outcome.hook,
-                               run->outcome.reason));
+        char *plain = ik_sprintf(run, "The hook %s ended the turn", run->outcome.hook);
+        bool explained = strcmp(plain, run->outcome.reason) != 0;
+        notice(run, explained ? ik_sprintf(run, "%s: %s", plain, run->outcome.reason) : plain);
     }
     talloc_steal(NULL, run); /* on_end may free the context */
     run->on_end(run->data, &run->outcome);

@@ -51,6 +51,7 @@ static void notice(void *data, int64_t number, ik_hook_event_t event, const char
 void ik_workspace_create_hooks(ik_workspace_t *workspace)
 {
     const ik_workspace_options_t *options = &workspace->options;
+    workspace->parting = talloc_new(workspace);
     workspace->shared.hooks =
         ik_hooks_create(workspace, &(ik_hooks_options_t){.config = options->config,
                                                          .paths = options->paths,
@@ -102,8 +103,10 @@ static void on_greeting(void *data, const ik_hook_outcome_t *outcome)
     if (outcome->context != NULL) {
         workspace->greeting_text = ik_strdup(workspace, outcome->context);
     }
-    if (outcome->decision == IK_HOOK_DENY && !outcome->stops) {
-        ik_workspace_say_when_ready(workspace, outcome->reason);
+    if (outcome->decision == IK_HOOK_DENY && !outcome->stops) { /* a session cannot be blocked */
+        char *line = ik_sprintf(NULL, "The hook %s says: %s", outcome->hook, outcome->reason);
+        ik_workspace_say_when_ready(workspace, line);
+        talloc_free(line);
     }
     for (size_t i = 0; i < workspace->member_count; i++) {
         ik_workspace_send_custom(workspace->members[i]);
@@ -142,7 +145,7 @@ void ik_workspace_part_session(ik_workspace_t *workspace, const char *reason)
     workspace->greeted = false;
     if (ik_hooks_any(workspace->shared.hooks, IK_HOOK_SESSION_END, NULL)) {
         workspace->partings++;
-        ik_hooks_start(workspace, workspace->shared.hooks,
+        ik_hooks_start(workspace->parting, workspace->shared.hooks,
                        &(ik_hook_occasion_t){.event = IK_HOOK_SESSION_END,
                                              .agent = workspace->focus->number,
                                              .reason = reason},
@@ -183,6 +186,7 @@ void ik_workspace_part_and_wait(ik_workspace_t *workspace, bool hurried)
     ik_timer_start(leaving.timer, 0);
     ik_loop_run_until(loop, &leaving.over);
     talloc_free(leaving.timer);
+    talloc_free_children(workspace->parting); /* before the rooms that they may run in */
 }
 
 /* --- messages of the user ----------------------------------------------------------------- */

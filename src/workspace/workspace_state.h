@@ -92,7 +92,8 @@ struct ik_workspace {
     void *greeting;      /* the session_start hooks; NULL: they are not running */
     char *greeting_text; /* what they say, for the first message; NULL: nothing */
     bool greeted;        /* the session has begun for hooks, and not ended */
-    int partings;        /* sessions whose session_end hooks are running */
+    void *parting;       /* holds the session_end hooks that are running */
+    int partings;        /* for so many sessions */
 
     /* --- questions and queues */
     ik_workspace_question_t *questions; /* a list; the first one is open */

@@ -6,8 +6,8 @@ import signal
 import time
 
 from agent_support import AgentTest, sent_messages, sent_results
-from fake_llm import Answer, Call
-from repl_support import ReplTest
+from fake_llm import Answer, Call, Usage
+from repl_support import ReplTest, words_of
 from support import ROOT, IkigaiTest
 
 # Keeps what it was given, one line each.
@@ -350,6 +350,30 @@ class Messages(HookTest):
                          ["startup", "other", "resume", "other"])
 
 
+class Summaries(HookTest):
+    FULL = Usage(input=900, output=10)  # of a window of 1,000 tokens
+
+    def fill_and_ask(self, *script):
+        """A session whose next request would fill the window."""
+        self.write("home/.ikigai/models.json",
+                   json.dumps({"models": {"openai/gpt-5": {"limits": {"context": 1000}}}}))
+        self.ask([Answer("a " * 600, usage=self.FULL)])
+        return self.ask(script, "-c")
+
+    def test_a_summary_is_announced(self):
+        self.hook("before_compact", "record", RECORD)
+        turn = self.fill_and_ask(Answer("Short."), Answer("Done."))
+        self.assertEqual([(p["hook_event_name"], p["trigger"]) for p in self.seen()],
+                         [("PreCompact", "auto")])
+        self.assertEqual(turn.messages("compaction")[0]["data"]["summary"], "Short.")
+
+    def test_a_summary_can_be_blocked(self):
+        self.hook("before_compact", "no", "echo 'not now' >&2; exit 2")
+        turn = self.fill_and_ask(Answer("Done."))
+        self.assertEqual((turn.messages("compaction"), turn.text), ([], "Done."))
+        self.assertEqual(self.notices(turn), ["The conversation was not summarised: not now"])
+
+
 class TurnEnds(HookTest):
     def test_the_model_is_sent_back_to_work(self):
         self.hook("turn_end", "tests", RECORD + 'case $payload in *\'"stop_hook_active":true\'*) exit 0;; '
@@ -538,6 +562,49 @@ class InTheTerminal(ReplTest):
         t.send("\x1b")
         t.wait_for("interrupted")
         t.send("\x15")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_a_message_for_a_running_turn(self):
+        """Hooks see it, too, and give it back when they block it."""
+        self.hook("user_prompt", "guard", "case $(cat) in *secret*) echo 'no secrets' >&2; exit 2;; esac\n"
+                                          "echo from a hook\n")
+        gate = os.path.join(self.project, "gate")
+        t = self.ready([Answer(calls=[Call("bash", {"command": f"until test -e {gate}; do sleep 0.02; "
+                                                               "done"})]), Answer("Done.")])
+        t.send("go\r")
+        t.wait_until(lambda: len(self.llm.requests) == 1, "the request")
+        t.send("a secret\r")
+        t.wait_for("blocked the message: no secrets")
+        t.wait_until(lambda: "> a secret" in t.screen(), "the draft")
+        t.send("\x15hurry\r")
+        t.wait_until(lambda: any("hurry" in row for row in t.screen()), "the message that waits")
+        drafts = lambda: "> hurry" in t.screen()
+        t.wait_until(lambda: not drafts(), "an empty draft")
+        open(gate, "w").close()
+        t.wait_for("Done.")
+        words = json.dumps(self.llm.requests[1].json["messages"])
+        self.assertIn("hurry", words)
+        self.assertNotIn("secret", words)
+        self.assertEqual(self.leave(t), 0)
+
+    def test_trust_brings_the_projects_hooks(self):
+        path = os.path.join(self.project, ".ikigai/hooks/user_prompt/context")
+        os.makedirs(os.path.dirname(path))
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\necho from the project\n")
+        os.chmod(path, 0o755)
+        t = self.ready([Answer("First."), Answer("Second.")])
+        t.wait_for("1 hook of the project is not trusted")
+        self.say(t, "one", "First.")
+        t.send("/trust\r")
+        t.wait_for("from the project")
+        t.send("q")
+        t.wait_for("[y/N]")
+        t.send("y\r")
+        t.wait_for("Tools refreshed")
+        self.say(t, "two", "Second.")
+        first, second = (words[-1] for words in map(words_of, self.llm.requests))
+        self.assertEqual((first, second), ("one", "two\n\nfrom the project"))
         self.assertEqual(self.leave(t), 0)
 
     def test_sessions(self):
