@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/head_tail.h"
 #include "pieces.h"
-#include "tools/bash/head_tail.h"
 #include "tools/bash/progress_line.h"
 
 /* --- head and tail ------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-#include "tools/bash/head_tail.h"
+#include "base/head_tail.h"
 
 #include <inttypes.h>
 #include <string.h>
