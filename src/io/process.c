@@ -762,6 +762,7 @@ typedef struct {
     size_t count;
     bool null_input; /* fds[0] is the host's null_fd */
     bool null_err;   /* fds[2] is the host's null_fd */
+    bool join_err;   /* fds[2] is fds[1] */
     bool channel;    /* fds[4] is the caller's */
 } child_ends_t;
 
@@ -819,7 +820,8 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
                        child_ends_t *ends)
 {
     ends->null_input = options->input == NULL && !options->keeps_input;
-    ends->null_err = options->max_err == 0;
+    ends->join_err = options->join_err;
+    ends->null_err = options->max_err == 0 && !ends->join_err;
     ends->channel = options->channel != 0;
     ends->count = ends->channel ? 5 : options->on_progress != NULL ? 4 : 3;
     ends->fds[0] = ends->fds[2] = process->host->null_fd;
@@ -839,7 +841,9 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
         TRY(make_input(options, &ends->fds[0]));
     }
     TRY(make_pipe(process, &process->out, &process->result.out, on_out, 0, &ends->fds[1]));
-    if (!ends->null_err) {
+    if (ends->join_err) {
+        ends->fds[2] = ends->fds[1];
+    } else if (!ends->null_err) {
         TRY(make_pipe(process, &process->err, &process->result.err, on_err, 0, &ends->fds[2]));
     }
     if (options->on_progress != NULL) {
@@ -852,8 +856,8 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
 static void close_ends(const child_ends_t *ends)
 {
     for (size_t i = 0; i < ends->count; i++) {
-        bool shared =
-            (i == 0 && ends->null_input) || (i == 2 && ends->null_err) || (i == 4 && ends->channel);
+        bool shared = (i == 0 && ends->null_input) ||
+                      (i == 2 && (ends->null_err || ends->join_err)) || (i == 4 && ends->channel);
         if (!shared && ends->fds[i] >= 0) {
             close(ends->fds[i]);
         }

@@ -61,6 +61,7 @@ typedef struct {
     /* When the process must be ended, call on_end at once and let it end in the background. */
     bool impatient;
     size_t max_err; /* 0: standard error goes to /dev/null */
+    bool join_err;  /* standard error goes where standard output goes; max_err does not count */
     /* For a process that is talked to: its output as it arrives (err: that of standard error),
      * instead of in the result. May not free the process. NULL: output is collected. */
     void (*on_output)(void *data, bool err, const char *bytes, size_t len);
