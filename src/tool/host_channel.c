@@ -36,6 +36,7 @@ struct ik_host_channel {
     ik_watch_t *writer; /* NULL: nothing waits to be written */
     bool ended;         /* no more requests will come */
     bool broken;        /* the tool does not take answers any more */
+    ik_timer_t *gone;   /* hangs up */
     bool taking;        /* lines are being taken */
     ik_buffer_t in;     /* what is not taken yet */
     size_t scanned;     /* bytes of in that are known to have no newline */
@@ -94,6 +95,11 @@ static void hang_up(ik_host_channel_t *channel)
     }
 }
 
+static void on_gone(void *data)
+{
+    hang_up(data);
+}
+
 static void write_out(ik_host_channel_t *channel)
 {
     size_t done = 0;
@@ -141,7 +147,7 @@ static void send_line(ik_host_channel_t *channel, ik_buffer_t *line)
     }
     ik_buffer_reset(line);
     if (channel->broken && !channel->taking) {
-        hang_up(channel);
+        ik_timer_start(channel->gone, 0); /* an op is about to free its request */
     } else if (channel->out.len > 0 && channel->writer == NULL) {
         channel->writer =
             ik_watch_create_borrowed(channel, channel->options.loop, channel->write_fd,
@@ -611,6 +617,7 @@ res_t ik_host_channel_create(const void *ctx, const ik_host_channel_options_t *o
     channel->options.caller.call_id = ik_strdup(channel, options->caller.call_id);
     channel->fd = ends[0];
     channel->write_fd = write_fd;
+    channel->gone = ik_timer_create(channel, options->loop, on_gone, channel);
     ik_buffer_init(&channel->in, channel, IK_HOST_LINE_MAX + READ_SIZE + 1);
     /* bounded by OUT_FULL and one answer of each open request */
     ik_buffer_init(&channel->out, channel, IK_BUFFER_UNLIMITED);
