@@ -23,7 +23,8 @@ VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--suppressions=" + os.path.join(ROOT, "tests", "lint", "valgrind.supp")]
 
 # the tools that come with ikigai, as they are listed
-SHIPPED = ["agent", "ask_user", "bash", "file_edit", "file_read", "file_write", "glob", "grep", "todo"]
+SHIPPED = ["agent", "ask_user", "bash", "file_edit", "file_read", "file_write", "glob",
+           "grep", "job", "todo"]
 
 
 def tool_path(name):

@@ -45,11 +45,24 @@ static res_t find_channel(int *fd)
     if (text == NULL || end == text || *end != '\0' || errno != 0 || number < 0 ||
         number > INT32_MAX || getsockopt((int)number, SOL_SOCKET, SO_TYPE, &type, &type_len) < 0 ||
         type != SOCK_STREAM) {
-        return ERR(NOT_FOUND,
-                   "There is no host channel: ikigai gives one to tools that declare \"host\"");
+        return ERR(
+            NOT_FOUND,
+            "There is no host channel: ikigai gives one to tools that declare \"host\", in a "
+            "session and not in ikigai tool run");
     }
     *fd = (int)number;
     return OK;
+}
+
+void ik_host_client_drop(void)
+{
+    int fd;
+    res_t found = find_channel(&fd);
+    if (is_ok(&found)) {
+        close(fd);
+    }
+    unsetenv("IKIGAI_HOST_FD");
+    unsetenv("IKIGAI_BIN");
 }
 
 static res_t send_all(int fd, const char *bytes, size_t len)

@@ -21,6 +21,9 @@ typedef struct {
  * ctx. Progress of the request becomes progress of the call (IKIGAI_PROGRESS_FD).
  * IK_ERR_NOT_FOUND: this process has no host channel; another error: the channel was closed. */
 res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_answer_t *answer);
+/* Closes the channel, if there is one, and removes it from the environment, so that programs which
+ * this process starts have none. */
+void ik_host_client_drop(void);
 /* Cancels the request that is open, if there is one; may be called by a signal handler that ends
  * the process afterwards. */
 void ik_host_client_cancel(void);

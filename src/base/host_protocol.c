@@ -11,6 +11,7 @@ static const struct {
     {IK_HOST_ASK, "ask"},
     {IK_HOST_AGENT, "agent"},
     {IK_HOST_COMPLETE, "complete"},
+    {IK_HOST_JOB, "job"},
 };
 
 unsigned ik_host_op_parse(const char *name)

@@ -12,15 +12,15 @@
 #include "extend/argument_words.h"
 
 static const ik_command_t *const table[] = {
-    &ik_command_agents,      &ik_command_clear,  &ik_command_compact, &ik_command_copy,
-    &ik_command_diff,        &ik_command_exit,   &ik_command_export,  &ik_command_fork,
-    &ik_command_help,        &ik_command_init,   &ik_command_kill,    &ik_command_login,
-    &ik_command_logout,      &ik_command_mode,   &ik_command_model,   &ik_command_pager,
-    &ik_command_permissions, &ik_command_redo,   &ik_command_refresh, &ik_command_remember,
-    &ik_command_resume,      &ik_command_rewind, &ik_command_search,  &ik_command_sessions,
-    &ik_command_show,        &ik_command_skills, &ik_command_status,  &ik_command_switch,
-    &ik_command_system,      &ik_command_tool,   &ik_command_trust,   &ik_command_undo,
-    &ik_command_usage,
+    &ik_command_agents,   &ik_command_clear,       &ik_command_compact, &ik_command_copy,
+    &ik_command_diff,     &ik_command_exit,        &ik_command_export,  &ik_command_fork,
+    &ik_command_help,     &ik_command_init,        &ik_command_jobs,    &ik_command_kill,
+    &ik_command_login,    &ik_command_logout,      &ik_command_mode,    &ik_command_model,
+    &ik_command_pager,    &ik_command_permissions, &ik_command_redo,    &ik_command_refresh,
+    &ik_command_remember, &ik_command_resume,      &ik_command_rewind,  &ik_command_search,
+    &ik_command_sessions, &ik_command_show,        &ik_command_skills,  &ik_command_status,
+    &ik_command_switch,   &ik_command_system,      &ik_command_tool,    &ik_command_trust,
+    &ik_command_undo,     &ik_command_usage,
 };
 
 enum { COMMAND_COUNT = IK_LENGTH(table) };

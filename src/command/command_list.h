@@ -13,6 +13,7 @@ extern const ik_command_t ik_command_export;
 extern const ik_command_t ik_command_fork;
 extern const ik_command_t ik_command_help;
 extern const ik_command_t ik_command_init;
+extern const ik_command_t ik_command_jobs;
 extern const ik_command_t ik_command_kill;
 extern const ik_command_t ik_command_login;
 extern const ik_command_t ik_command_logout;

@@ -453,6 +453,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     case IK_WORKSPACE_LEVEL:
         say_level(repl);
         break;
+    case IK_WORKSPACE_JOBS: /* the status line counts them */
     case IK_WORKSPACE_READY:
         break;
     }
@@ -780,6 +781,18 @@ static void save_draft(ik_repl_t *repl)
     ik_repl_draft_save_now(repl->draft);
 }
 
+static void end_jobs(ik_repl_t *repl)
+{
+    size_t ended = ik_workspace_end_jobs(repl->workspace);
+    if (ended > 0) {
+        char *line =
+            ik_sprintf(repl, "Stopped %zu background job%s.", ended, ended == 1 ? "" : "s");
+        ik_view_begin_block(repl->view);
+        ik_repl_say(repl, IK_ROLE_DIM, line);
+        talloc_free(line);
+    }
+}
+
 static void say_farewell(ik_repl_t *repl)
 {
     const ik_session_t *session = ik_workspace_session(repl->workspace);
@@ -799,6 +812,7 @@ static void end(ik_repl_t *repl)
     TALLOC_FREE(repl->setup);
     ik_workspace_stop(repl->workspace, LEAVING_MS);
     save_draft(repl);
+    end_jobs(repl);
     say_farewell(repl);
     ik_view_close(repl->view);
     repl->closed = true;

@@ -23,6 +23,7 @@ typedef enum {
     RECORDING,
     SUBAGENTS,
     BACKGROUND,
+    JOBS,
     KEYS,
     PARTS
 } part_t;
@@ -190,6 +191,9 @@ void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
     set_context(&line, &context, scratch, false);
     set_short_model(&line, model, scratch);
     set(&line, COST, cost > 0 ? ik_strdup(scratch, ik_figure_of_cost(cost).text) : NULL);
+    size_t jobs = ik_workspace_jobs_running(repl->workspace);
+    set(&line, JOBS,
+        jobs > 0 ? ik_sprintf(scratch, "%zu job%s", jobs, jobs == 1 ? "" : "s") : NULL);
     set_context(&line, &context, scratch, true);
     set(&line, MODEL, model);
     set(&line, KEYS, ik_prompt_is_normal(ik_view_prompt(repl->view)) ? "normal mode" : NULL);

@@ -20,7 +20,7 @@
 #include "base/host_protocol.h"
 #include "base/json.h"
 #include "conversation/usage.h"
-#include "io/loop.h"
+#include "io/process.h"
 
 typedef struct ik_host_channel ik_host_channel_t;
 
@@ -29,6 +29,13 @@ typedef struct {
     int64_t agent; /* its number in the session */
     const char *tool;
     const char *call_id;
+    /* How the call runs, for a process that is to run in the same way; they live as long as the
+     * channel. env is that of the call without its descriptors. Only for tools that declare job. */
+    ik_process_host_t *host;
+    const char *path;
+    const char *folder;
+    const char *const *env;
+    const uint64_t *limits; /* IK_KEEPER_LIMITS */
 } ik_host_caller_t;
 
 /* An open request. It is a talloc context, which is freed when the request is answered, cancelled

@@ -25,6 +25,7 @@ typedef struct {
     ik_process_t *process;
     int64_t idle_ms;
     ik_config_limits_t limits;
+    uint64_t keeper_limits[IK_KEEPER_LIMITS]; /* the same */
     ik_process_host_t *host;
     ik_tool_images_t *images; /* being taken out of the result; NULL: none are */
     char *printed;            /* the output that has them */
@@ -335,7 +336,8 @@ static int64_t idle_limit_ms(const ik_config_t *config, const ik_tool_registry_e
     return (int64_t)seconds * 1000;
 }
 
-static const char **tool_environment(call_t *call, const ik_tool_request_t *request)
+/* job: for a job that the tool may start. */
+static const char **tool_environment(call_t *call, const ik_tool_request_t *request, bool job)
 {
     enum { OWN_VARIABLES = 7 };
     const ik_config_t *config = call->context->config;
@@ -352,8 +354,10 @@ static const char **tool_environment(call_t *call, const ik_tool_request_t *requ
     *next++ = ik_sprintf(call, "IKIGAI_TOOL_CALL_ID=%s", request->call_id);
     *next++ = ik_sprintf(call, "IKIGAI_SESSION_ID=%s", request->session_id);
     *next++ = ik_sprintf(call, "IKIGAI_MAX_OUTPUT=%ld", config->max_output_size);
-    *next++ = ik_sprintf(call, "IKIGAI_PROGRESS_FD=%d", IK_KEEPER_PROGRESS);
-    if (call->channel != NULL) {
+    if (!job) {
+        *next++ = ik_sprintf(call, "IKIGAI_PROGRESS_FD=%d", IK_KEEPER_PROGRESS);
+    }
+    if (!job && call->channel != NULL) {
         *next++ = ik_sprintf(call, "IKIGAI_HOST_FD=%d", IK_KEEPER_CHANNEL);
         *next++ = ik_sprintf(call, "IKIGAI_BIN=%s", call->context->program);
     }
@@ -412,6 +416,13 @@ static res_t open_channel(call_t *call, const ik_tool_registry_entry_t *entry,
         .on_charge = on_charge,
         .data = call,
     };
+    if ((options.declared & IK_HOST_JOB) != 0) {
+        options.caller.host = call->host;
+        options.caller.path = entry->path;
+        options.caller.folder = call->context->folder;
+        options.caller.env = tool_environment(call, request, true);
+        options.caller.limits = call->keeper_limits;
+    }
     return ik_host_channel_create(call, &options, tool_end, &call->channel);
 }
 
@@ -421,12 +432,17 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
     const ik_config_t *config = call->context->config;
     const char *argv[] = {entry->path, NULL};
     int channel = 0;
-    TRY(open_channel(call, entry, request, &channel));
+    call->host = request->room == NULL ? call->context->host : request->room;
     call->limits = ik_config_tool_limits(config, entry->name);
+    call->keeper_limits[IK_KEEPER_LIMIT_MEMORY] = (uint64_t)call->limits.memory;
+    call->keeper_limits[IK_KEEPER_LIMIT_FILE_SIZE] = (uint64_t)call->limits.file_size;
+    call->keeper_limits[IK_KEEPER_LIMIT_PROCESSES] = (uint64_t)call->limits.processes;
+    call->keeper_limits[IK_KEEPER_LIMIT_CPU_SECONDS] = (uint64_t)call->limits.cpu_seconds;
     call->idle_ms = idle_limit_ms(config, entry);
+    TRY(open_channel(call, entry, request, &channel));
     ik_process_options_t options = {
         .argv = argv,
-        .env = tool_environment(call, request),
+        .env = tool_environment(call, request, false),
         .folder = call->context->folder,
         .input = request->arguments,
         .input_len = request->arguments_len,
@@ -435,14 +451,12 @@ static res_t start_process(call_t *call, const ik_tool_registry_entry_t *entry,
         .max_err = STDERR_MAX,
         .idle_ms = call->idle_ms,
         .max_ms = (int64_t)config->tool_max_seconds * 1000,
-        .limits = {(uint64_t)call->limits.memory, (uint64_t)call->limits.file_size,
-                   (uint64_t)call->limits.processes, (uint64_t)call->limits.cpu_seconds},
         .on_progress = on_process_progress,
         .channel = channel,
         .on_end = on_process_end,
         .data = call,
     };
-    call->host = request->room == NULL ? call->context->host : request->room;
+    memcpy(options.limits, call->keeper_limits, sizeof(options.limits));
     res_t started = ik_process_start(call, call->host, &options, &call->process);
     if (channel != 0) {
         close(channel);

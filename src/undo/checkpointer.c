@@ -207,7 +207,8 @@ static take_t *start_take(const void *ctx, ik_checkpointer_t *checkpointer, bool
 
 static bool is_fresh(const take_t *take)
 {
-    return !take->outdated && ik_clock_now_ms() - take->started_ms <= FRESH_MS;
+    return !take->outdated && *take->checkpointer->options.others == 0 &&
+           ik_clock_now_ms() - take->started_ms <= FRESH_MS;
 }
 
 /* --- segments ------------------------------------------------------------------------------ */

@@ -18,6 +18,9 @@ typedef struct {
     ik_process_host_t *host;
     const ik_paths_t *paths;
     const ik_config_t *config;
+    /* Number of processes that may change files at any time: while it is not 0, what was recorded
+     * for a call that is expected is recorded again. */
+    const size_t *others;
 } ik_checkpointer_options_t;
 
 /* What options points to must outlive it. Starts nothing. */

@@ -607,6 +607,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     ik_workspace_create_gate(workspace);
     ik_workspace_create_hooks(workspace);
     ik_workspace_create_servers(workspace);
+    ik_workspace_create_jobs(workspace);
     ik_workspace_create_checkpointer(workspace);
     ik_workspace_create_root(workspace);
     return workspace;
@@ -753,6 +754,7 @@ void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
         talloc_free(workspace->questions);
     }
     ik_workspace_drop_session(workspace);
+    ik_workspace_end_jobs(workspace);
     TALLOC_FREE(workspace->discovery);
     TALLOC_FREE(workspace->queries);
     ik_mcp_close(workspace->mcp, SERVERS_MS);

@@ -64,6 +64,7 @@ typedef enum {
     IK_WORKSPACE_BLOCKED,      /* agent, text: a hook blocked this message; an error follows */
     IK_WORKSPACE_QUESTION,     /* another question is open now, or none is */
     IK_WORKSPACE_LEVEL,        /* once: the level of confinement is known */
+    IK_WORKSPACE_JOBS,         /* a job was started, or has ended */
     IK_WORKSPACE_FAILED,       /* result: why the requested session cannot start */
     IK_WORKSPACE_SETTLED,      /* the queues are idle until the next event */
 } ik_workspace_event_kind_t;
@@ -295,6 +296,25 @@ void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number);
 /* Appends a message of the user that starts no turn, now or at the end of the current turn. */
 void ik_workspace_add_note(ik_workspace_t *workspace, int64_t number, const char *text,
                            const char *data_json);
+
+/* --- jobs: commands in the background ---------------------------------------------------- */
+
+typedef struct {
+    const char *id;
+    const char *command;
+    bool running;
+    int exit_code;   /* -1: it runs, or it is not known */
+    int64_t seconds; /* that it has run */
+} ik_workspace_job_t;
+
+size_t ik_workspace_jobs_running(const ik_workspace_t *workspace);
+/* Jobs in the order of their start, also some that have ended. Texts are valid until a job is
+ * started or ends. False: there is no such index. */
+bool ik_workspace_job_at(const ik_workspace_t *workspace, size_t index, ik_workspace_job_t *out);
+/* Ends a job, soon. False: no such job is running. */
+bool ik_workspace_end_job(ik_workspace_t *workspace, const char *id);
+/* Ends all jobs and returns how many were running. */
+size_t ik_workspace_end_jobs(ik_workspace_t *workspace);
 
 /* --- custom commands and skills ---------------------------------------------------------- */
 

@@ -162,5 +162,6 @@ const ik_host_operation_t ik_workspace_operations[] = {
     {"ask", start_ask},
     {"complete", start_complete},
     {"agent", ik_workspace_start_task},
+    {"job", ik_workspace_start_job_request},
     {0},
 };

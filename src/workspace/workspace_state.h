@@ -39,6 +39,7 @@ typedef struct {
 } ik_workspace_member_t;
 
 typedef struct ik_workspace_undoing ik_workspace_undoing_t;
+typedef struct ik_workspace_jobs ik_workspace_jobs_t;
 
 struct ik_workspace {
     ik_workspace_options_t options;
@@ -87,6 +88,7 @@ struct ik_workspace {
     bool mode_forced;             /* by a flag or the environment: a session keeps none */
 
     ik_checkpointer_t *checkpointer; /* NULL: no checkpoints */
+    ik_workspace_jobs_t *jobs;
 
     /* --- hooks */
     void *greeting;      /* the session_start hooks; NULL: they are not running */
@@ -251,6 +253,14 @@ void ik_workspace_report_block(ik_workspace_member_t *member, const char *text, 
 
 /* Has the editor save a file before a call changes it. */
 void ik_workspace_attend_editor(ik_workspace_t *workspace);
+
+/* --- workspace_jobs.c: */
+
+void ik_workspace_create_jobs(ik_workspace_t *workspace);
+/* The number of jobs that are running; lives as long as the workspace. */
+const size_t *ik_workspace_jobs_counter(const ik_workspace_t *workspace);
+/* The operation job of the host channel; data is the workspace. */
+void ik_workspace_start_job_request(void *data, ik_host_request_t *request);
 
 /* --- workspace_undo.c: */
 

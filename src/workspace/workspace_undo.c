@@ -10,8 +10,10 @@ void ik_workspace_create_checkpointer(ik_workspace_t *workspace)
         return;
     }
     workspace->checkpointer = ik_checkpointer_create(
-        workspace, &(ik_checkpointer_options_t){
-                       .host = options->host, .paths = options->paths, .config = options->config});
+        workspace, &(ik_checkpointer_options_t){.host = options->host,
+                                                .paths = options->paths,
+                                                .config = options->config,
+                                                .others = ik_workspace_jobs_counter(workspace)});
     workspace->shared.checkpoints = ik_checkpointer_checkpoints(workspace->checkpointer);
 }
 

@@ -15,7 +15,7 @@ from fake_llm import Answer, Call, FakeLLM, Usage, Wire
 from repl_support import MODEL, ReplTest, words_of
 from support import IKIGAI, SHIPPED, TOOLS, clean_env, tool_script
 
-COMMANDS = ["agents", "clear", "compact", "copy", "diff", "exit", "export", "fork", "help", "init", "kill",
+COMMANDS = ["agents", "clear", "compact", "copy", "diff", "exit", "export", "fork", "help", "init", "jobs", "kill",
             "login", "logout", "mode", "model",
             "pager", "permissions", "redo", "refresh", "remember",
             "resume", "rewind", "search", "sessions", "show", "skills", "status", "switch", "system", "tool",

@@ -95,11 +95,12 @@ class Schema(unittest.TestCase):
         self.assertEqual(schema["parameters"]["properties"]["command"],
                          {"type": "string", "description": "Shell command to execute"})
         self.assertEqual(list(schema["parameters"]["properties"]),
-                         ["command", "timeout_seconds", "permissions", "reason"])
+                         ["command", "timeout_seconds", "background", "permissions", "reason"])
+        self.assertEqual(schema["host"], ["job"])
         self.assertEqual(schema["effects"], {"write": "project", "network": False})
         self.assertEqual(schema["escalation"], {"parameter": "permissions"})
         self.assertEqual(schema["parameters"]["required"], ["command"])
-        self.assertEqual(schema["returns"]["required"], ["output", "exit_code"])
+        self.assertEqual(schema["returns"]["required"], [])
         self.assertNotIn("parallel", schema)
 
 

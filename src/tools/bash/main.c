@@ -12,16 +12,19 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/head_tail.h"
+#include "base/host_client.h"
 #include "base/keeper_protocol.h"
-#include "tools/bash/head_tail.h"
 #include "tools/bash/progress_line.h"
 #include "tools/bash/shell_command.h"
+#include "tools/common/host_relay.h"
 #include "tools/common/tool_program.h"
 
 enum {
@@ -261,10 +264,32 @@ static session_t *create_session(ik_tool_call_t *call)
     return session;
 }
 
+/* Has ikigai start this program again, as a job in the same room. */
+static void start_job(ik_tool_call_t *call, const char *text, size_t len)
+{
+    ik_host_relay_send(call, json_pack("{s:s, s:s, s:s%, s:{s:s%}}", "op", "job", "action", "start",
+                                       "command", text, len, "input", "command", text, len));
+}
+
+/* In the background: nothing is collected, and ikigai reads what the command prints. */
+static int run_job(ik_tool_call_t *call)
+{
+    size_t len;
+    const char *text = ik_tool_param_string(call, "command", &len, NULL);
+    int error = ik_shell_command_become(text, len);
+    fprintf(stderr, "sh: cannot run: %s\n", strerror(error));
+    return EXIT_NOT_RUN;
+}
+
 static void run(ik_tool_call_t *call)
 {
     size_t len;
     const char *text = ik_tool_param_string(call, "command", &len, NULL);
+    if (ik_tool_param_boolean(call, "background") && len > 0) {
+        start_job(call, text, len);
+        return;
+    }
+    ik_host_client_drop(); /* the channel is not for the command */
     session_t *session = create_session(call);
     if (len == 0) {
         answer_not_run(session, "sh: empty command");
@@ -303,6 +328,11 @@ static const ik_tool_param_t params[] = {
      .max = 600,
      .description = "Let the command run up to this many seconds even when it prints nothing "
                     "(1 to 600), then end it with exit code 124"},
+    {.name = "background",
+     .type = IK_TOOL_PARAM_BOOLEAN,
+     .description = "Run the command in the background, for servers, watchers and long work: the "
+                    "call returns {job, state} at once, and the tool job reads the output, waits "
+                    "and ends it. It has no time limit and ends when ikigai leaves"},
     {.name = "permissions",
      .type = IK_TOOL_PARAM_STRING,
      .description = "Ask the user for more than the confinement allows: \"network\", or \"all\" "
@@ -319,23 +349,29 @@ static const ik_tool_program_t program = {
                    "/tmp and has no network, unless permissions asks for more. Variables with "
                    "secrets (*_API_KEY, *_TOKEN and the like) are not in its environment",
     .params = params,
-    .returns = "{\"type\":\"object\",\"properties\":{"
-               "\"output\":{\"type\":\"string\",\"description\":\"What the command printed, stdout "
-               "and stderr in order, without the last newline\"},"
-               "\"exit_code\":{\"type\":\"integer\",\"description\":\"Exit code; 128+N if ended "
-               "by signal N\"},"
-               "\"timed_out\":{\"type\":\"boolean\",\"description\":\"Ended by timeout_seconds\"},"
-               "\"truncated\":{\"type\":\"boolean\",\"description\":\"The middle of the output is "
-               "missing\"},"
-               "\"total_bytes\":{\"type\":\"integer\",\"description\":\"Bytes the command "
-               "printed\"}},"
-               "\"required\":[\"output\",\"exit_code\"]}",
+    .returns =
+        "{\"type\":\"object\",\"properties\":{"
+        "\"output\":{\"type\":\"string\",\"description\":\"What the command printed, stdout "
+        "and stderr in order, without the last newline\"},"
+        "\"exit_code\":{\"type\":\"integer\",\"description\":\"Exit code; 128+N if ended "
+        "by signal N\"},"
+        "\"timed_out\":{\"type\":\"boolean\",\"description\":\"Ended by timeout_seconds\"},"
+        "\"truncated\":{\"type\":\"boolean\",\"description\":\"The middle of the output is "
+        "missing\"},"
+        "\"total_bytes\":{\"type\":\"integer\",\"description\":\"Bytes the command "
+        "printed\"},"
+        "\"job\":{\"type\":\"string\",\"description\":\"With background: the job, for the tool "
+        "job\"},"
+        "\"state\":{\"type\":\"string\",\"description\":\"With background: running\"}},"
+        "\"required\":[]}",
     .limits =
         "Keeps the beginning and the end of the output, IKIGAI_MAX_OUTPUT bytes in all (default "
         "1 GB). Memory: at most ten times that.",
     .effects = {.write = IK_WRITE_PROJECT},
     .escalation = "permissions",
+    .host = IK_HOST_JOB,
     .run = run,
+    .job = run_job,
     .abandon = kill_command,
 };
 

@@ -67,6 +67,26 @@ static int spawn_shell(pid_t *pid, const char *command, int output)
     return error;
 }
 
+int ik_shell_command_become(const char *text, size_t len)
+{
+    char source[32];
+    int null = open("/dev/null", O_RDONLY);
+    if (len >= ARGUMENT_MAX) {
+        if (write_script(text, len, source, sizeof(source)) < 0) {
+            return errno;
+        }
+        text = source;
+    }
+    dup2(null, STDIN_FILENO);
+    if (null > STDIN_FILENO) {
+        close(null);
+    }
+    signal(SIGPIPE, SIG_DFL);
+    char *const arguments[] = {"sh", "-c", "--", (char *)text, NULL};
+    execve("/bin/sh", arguments, environ);
+    return errno;
+}
+
 int ik_shell_command_start(ik_shell_command_t *command, const char *text, size_t len)
 {
     int ends[2];

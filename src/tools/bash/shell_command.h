@@ -14,6 +14,10 @@ typedef struct {
     int output;  /* the pipe's read end, non-blocking; -1 after end of file */
 } ik_shell_command_t;
 
+/* Replaces this process by the shell, with stdin /dev/null and without the other things above.
+ * Returns an errno value if that failed. */
+int ik_shell_command_become(const char *text, size_t len);
+
 /* Returns 0, or an errno value if the shell could not be started. */
 int ik_shell_command_start(ik_shell_command_t *command, const char *text, size_t len);
 /* Whether the shell has ended. It stays a zombie, so that its process group id is not reused. */

@@ -309,7 +309,8 @@ static int answer_option(const ik_tool_program_t *program, const char *file, con
     return written ? 0 : 1;
 }
 
-static int answer_call(const ik_tool_program_t *program)
+/* job: as a job in the background. */
+static int answer_call(const ik_tool_program_t *program, bool job)
 {
     signal(SIGPIPE, SIG_IGN);
     prepare_for_out_of_memory(program);
@@ -320,6 +321,9 @@ static int answer_call(const ik_tool_program_t *program)
     call->max_output = output_limit();
     ik_buffer_init(&call->answer, call, IK_BUFFER_UNLIMITED); /* bounded by max_output */
     res_t parsed = parse_call(call);
+    if (is_ok(&parsed) && job) {
+        return program->job(call);
+    }
     if (is_ok(&parsed)) {
         program->run(call);
     } else {
@@ -332,7 +336,8 @@ static int answer_call(const ik_tool_program_t *program)
 
 int ik_tool_program_main(const ik_tool_program_t *program, int argc, char **argv)
 {
-    return argc > 1 ? answer_option(program, argv[0], argv[1]) : answer_call(program);
+    bool job = argc > 1 && program->job != NULL && strcmp(argv[1], "--job") == 0;
+    return argc > 1 && !job ? answer_option(program, argv[0], argv[1]) : answer_call(program, job);
 }
 
 /* --- reading parameters ------------------------------------------------------------------ */

@@ -57,6 +57,9 @@ typedef struct {
     const char *limits;     /* sizes and memory, for --help */
     ik_display_t display;   /* how the answer is best shown */
     void (*run)(ik_tool_call_t *call);
+    /* May be NULL. Runs the call as a job (--job): what it prints is the output, and it returns the
+     * exit status. */
+    int (*job)(ik_tool_call_t *call);
     /* May be NULL. Ends what the call started; called when memory has run out, before the answer,
      * so it must not allocate. */
     void (*abandon)(void);
