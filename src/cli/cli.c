@@ -477,6 +477,7 @@ ik_mcp_t *ik_cli_servers(ik_cli_t *cli, bool trust)
                                  &(ik_mcp_options_t){.paths = cli->paths,
                                                      .config = cli->config,
                                                      .host = cli->host,
+                                                     .http = ik_http_create(cli->ctx, cli->loop),
                                                      .confinement = cli->confinement},
                                  trust);
     }

@@ -390,6 +390,9 @@ static void set_options(transfer_t *transfer)
     curl->easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     set_headers(transfer);
     set_body(transfer);
+    if (transfer->options.method != NULL) {
+        curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, transfer->options.method);
+    }
 }
 
 /* Passes the transfer to libcurl, which only asks for a timer at this point. */

@@ -57,6 +57,7 @@ typedef struct {
     const char *const *headers;  /* "Name: value", NULL-terminated; may be secret */
     const ik_http_part_t *parts; /* of the body of a POST */
     size_t part_count;           /* 0: a GET */
+    const char *method;          /* another one, static text; NULL: GET or POST */
     int64_t connect_ms;
     int64_t silence_ms;
     /* Called once, before the body, for the final response (not for 1xx or a proxy's CONNECT). */

@@ -91,6 +91,12 @@ static const char *server_name(const call_t *call)
     return ik_mcp_server_config(call->server)->name;
 }
 
+static char *describe_login(const call_t *call)
+{
+    return ik_sprintf(call, "The server '%s' needs a login: run ikigai mcp login %s",
+                      server_name(call), server_name(call));
+}
+
 static void fail_invalid(call_t *call, const char *reason)
 {
     fail(call, IK_TOOL_INVALID_OUTPUT,
@@ -211,12 +217,23 @@ static void take_input(call_t *call, ik_json_span_t result)
     next_input(call);
 }
 
+static void on_lost(void *data, bool login, const char *why)
+{
+    call_t *call = data;
+    call->exchange = NULL;
+    fail(call, login ? IK_MCP_AUTH_REQUIRED : IK_MCP_SERVER_UNAVAILABLE,
+         login ? describe_login(call)
+               : ik_sprintf(call, "The server '%s' is not available: %s", server_name(call), why));
+}
+
 static void on_answer(void *data, const ik_rpc_answer_t *answer)
 {
     call_t *call = data;
     ik_json_span_t type;
     call->exchange = NULL;
-    if (answer->closed) {
+    if (answer->closed && ik_mcp_server_config(call->server)->type == IK_CONFIG_SERVER_HTTP) {
+        on_lost(call, false, ik_mcp_server_end(call->server));
+    } else if (answer->closed) {
         fail(call, IK_TOOL_CRASHED,
              ik_sprintf(call, "The server '%s' died during the call: %s", server_name(call),
                         ik_mcp_server_end(call->server)));
@@ -279,6 +296,7 @@ static void send_call(call_t *call)
                                         &(ik_mcp_exchange_fns_t){.on_answer = on_answer,
                                                                  .on_progress = on_server_progress,
                                                                  .on_flood = on_flood,
+                                                                 .on_lost = on_lost,
                                                                  .data = call});
     ik_buffer_reset(&members);
     if (call->exchange == NULL) {
@@ -351,8 +369,7 @@ static void on_open(void *data, const char *why)
     }
     bool login = ik_mcp_server_facts(call->server)->status == IK_MCP_LOGIN;
     fail(call, login ? IK_MCP_AUTH_REQUIRED : IK_MCP_SERVER_UNAVAILABLE,
-         login ? ik_sprintf(call, "The server '%s' needs a login: run ikigai mcp login %s",
-                            server_name(call), server_name(call))
+         login ? describe_login(call)
                : ik_sprintf(call, "The server '%s' is not available: %s", server_name(call), why));
 }
 

@@ -7,12 +7,14 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/config_secret.h"
 #include "base/config_server.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "mcp/mcp_elicitation.h"
+#include "mcp/mcp_http.h"
 
 enum {
     LINE_MAX_BYTES = 32 * 1024 * 1024,
@@ -90,7 +92,12 @@ struct ik_mcp_server {
     ik_rpc_t *rpc;
     body_t *body;            /* NULL: there is no process */
     ik_process_host_t *host; /* of the process */
-    bool leaving;            /* it was asked to exit */
+    ik_mcp_http_t *http;     /* NULL: there is no connection over HTTP */
+    bool ending;             /* its session is being ended */
+    bool renewed;            /* a new session was begun since the last call that worked */
+    char **unsent;           /* messages of the old session, to be sent in the new one */
+    size_t unsent_count;
+    bool leaving; /* it was asked to exit */
     ik_mcp_tools_t *listed;
     char **cursors;
     size_t cursor_count;
@@ -107,6 +114,8 @@ struct ik_mcp_server {
 };
 
 static void fail_start(ik_mcp_server_t *server, const char *why);
+static void fail_list(ik_mcp_server_t *server, const char *why);
+static void send_initialize(ik_mcp_server_t *server);
 
 /* --- what is remembered ------------------------------------------------------------------ */
 
@@ -325,7 +334,9 @@ ik_mcp_exchange_t *ik_mcp_server_send(const void *ctx, ik_mcp_server_t *server, 
 
 void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange, const char *reason)
 {
-    if (server->rpc != NULL) {
+    if (server->http != NULL && server->facts.modern) {
+        ik_mcp_http_give_up(server->http, exchange->token); /* closing the stream cancels */
+    } else if (server->rpc != NULL) {
         char *params = ik_sprintf(exchange, "{\"requestId\":%" PRId64 ",\"reason\":\"%s\"}",
                                   exchange->token, reason);
         ik_rpc_notify(server->rpc, "notifications/cancelled", params);
@@ -341,6 +352,7 @@ const char *ik_mcp_server_end(const ik_mcp_server_t *server)
 void ik_mcp_server_praise(ik_mcp_server_t *server)
 {
     server->deaths = 0;
+    server->renewed = false;
 }
 
 bool ik_mcp_server_is_asking(const ik_mcp_server_t *server)
@@ -370,6 +382,12 @@ static void drop_connection(ik_mcp_server_t *server, const char *why)
     body_t *body = server->body;
     server->rpc = NULL;
     server->body = NULL;
+    TALLOC_FREE(server->unsent);
+    server->unsent_count = 0;
+    if (server->http != NULL) {
+        ik_mcp_http_retire(server->http);
+        server->http = NULL;
+    }
     if (body != NULL) { /* it frees itself at its end */
         body->server = NULL;
         ik_process_close_input(body->process);
@@ -422,6 +440,16 @@ static void on_patience_end(void *data)
 
 static void ask_page(ik_mcp_server_t *server, const char *cursor);
 
+/* What the old session did not answer. */
+static void send_again(ik_mcp_server_t *server)
+{
+    for (size_t i = 0; i < server->unsent_count; i++) {
+        ik_mcp_http_send(server->http, server->unsent[i], strlen(server->unsent[i]), NULL);
+    }
+    TALLOC_FREE(server->unsent);
+    server->unsent_count = 0;
+}
+
 static void finish_list(ik_mcp_server_t *server)
 {
     ik_mcp_tools_t *listed = server->listed;
@@ -439,6 +467,7 @@ static void finish_list(ik_mcp_server_t *server)
     ik_timer_stop(server->timer);
     set_status(server, IK_MCP_READY, NULL);
     save(server);
+    send_again(server);
     wake(server, NULL);
     if (!same && !first && !relisted && server->options->on_change != NULL) {
         server->options->on_change(server->options->data);
@@ -617,7 +646,13 @@ static void on_initialize(void *data, const ik_rpc_answer_t *answer)
                                       version == NULL ? "?" : version));
     } else {
         take_facts(server, result, false, version);
+        if (server->http != NULL) {
+            ik_mcp_http_set_version(server->http, version, false);
+        }
         ik_rpc_notify(server->rpc, "notifications/initialized", NULL);
+        if (server->http != NULL) {
+            ik_mcp_http_listen(server->http);
+        }
         begin_list(server);
     }
     talloc_free(scratch);
@@ -628,6 +663,9 @@ static void send_initialize(ik_mcp_server_t *server)
     server->tried_legacy = true;
     server->probing = false;
     server->facts.modern = false;
+    if (server->http != NULL) {
+        ik_mcp_http_set_version(server->http, NULL, false);
+    }
     char *params = ik_sprintf(server,
                               "{\"protocolVersion\":\"%s\",\"capabilities\":" CAPABILITIES
                               ",\"clientInfo\":" CLIENT_INFO "}",
@@ -668,6 +706,9 @@ static void send_discover(ik_mcp_server_t *server)
 {
     server->tried_modern = true;
     server->probing = true;
+    if (server->http != NULL) {
+        ik_mcp_http_set_version(server->http, MODERN, true);
+    }
     char *params = make_params(server, server, "", 0);
     ik_rpc_call(server->rpc, "server/discover", params, on_discover, server);
     talloc_free(params);
@@ -675,10 +716,181 @@ static void send_discover(ik_mcp_server_t *server)
 
 /* --- what the server sends --------------------------------------------------------------- */
 
+/* --- HTTP -------------------------------------------------------------------------------- */
+
+/* A value as a header can carry it. */
+static char *encode_header(const void *ctx, const char *value, size_t len)
+{
+    bool plain = len > 0 && value[0] != ' ' && value[len - 1] != ' ' &&
+                 !(len >= 11 && strncmp(value, "=?base64?", 9) == 0);
+    for (size_t i = 0; i < len; i++) {
+        plain = plain && value[i] >= 0x20 && value[i] <= 0x7e;
+    }
+    if (plain) {
+        return ik_strndup(ctx, value, len);
+    }
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the value */
+    ik_buffer_append_text(&out, "=?base64?");
+    ik_base64_append(&out, value, len);
+    ik_buffer_append_text(&out, "?=");
+    return ik_buffer_finish(&out);
+}
+
+typedef struct {
+    const void *ctx;
+    const char *list[40];
+    size_t count;
+} headers_t;
+
+static void add_header(headers_t *headers, const char *name, const char *value, size_t len)
+{
+    if (headers->count + 1 < IK_LENGTH(headers->list)) {
+        headers->list[headers->count++] =
+            ik_sprintf(headers->ctx, "%s: %s", name, encode_header(headers->ctx, value, len));
+    }
+}
+
+/* Values that the schema of the tool wants to be repeated in headers. */
+static void add_parameters(headers_t *headers, json_t *schema, json_t *arguments, int depth)
+{
+    const char *key;
+    json_t *property;
+    json_object_foreach(json_object_get(schema, "properties"), key, property)
+    {
+        const char *name = json_string_value(json_object_get(property, "x-mcp-header"));
+        json_t *value = json_object_get(arguments, key);
+        char *header = name == NULL ? NULL : ik_sprintf(headers->ctx, "Mcp-Param-%s", name);
+        if (header != NULL && json_is_string(value)) {
+            add_header(headers, header, json_string_value(value), json_string_length(value));
+        } else if (header != NULL && (json_is_integer(value) || json_is_boolean(value))) {
+            char *text = ik_json_format(headers->ctx, value);
+            add_header(headers, header, text, strlen(text));
+        } else if (json_is_object(value) && depth < 8) {
+            add_parameters(headers, property, value, depth + 1);
+        }
+    }
+}
+
+static void add_call_headers(const ik_mcp_server_t *server, headers_t *headers,
+                             ik_json_span_t params)
+{
+    ik_json_span_t value;
+    if (!ik_json_find_kind(params, "name", IK_JSON_STRING, &value)) {
+        return;
+    }
+    size_t len;
+    char *name = ik_json_decode(headers->ctx, value, &len);
+    add_header(headers, "Mcp-Name", name, len);
+    const ik_mcp_tools_t *tools = server->facts.tools;
+    for (size_t i = 0; tools != NULL && i < tools->count; i++) {
+        const ik_mcp_tool_t *tool = &tools->list[i];
+        if (strcmp(tool->tool, name) != 0 || strstr(tool->schema, "x-mcp-header") == NULL ||
+            !ik_json_find_kind(params, "arguments", IK_JSON_OBJECT, &value)) {
+            continue;
+        }
+        json_t *schema = ik_json_parse(tool->schema, strlen(tool->schema), NULL);
+        json_t *arguments = ik_json_parse(value.text, value.len, NULL);
+        add_parameters(headers, json_object_get(schema, "parameters"), arguments, 0);
+        json_decref(schema);
+        json_decref(arguments);
+    }
+}
+
+static void send_http(ik_mcp_server_t *server, const char *line, size_t len)
+{
+    headers_t headers = {.ctx = talloc_new(NULL)};
+    ik_json_span_t whole;
+    ik_json_span_t method;
+    ik_json_span_t params;
+    if ((server->facts.modern || server->probing) && ik_json_scan(line, len, &whole, NULL) &&
+        ik_json_find_kind(whole, "method", IK_JSON_STRING, &method)) {
+        add_header(&headers, "Mcp-Method", method.text + 1, method.len - 2);
+        if (ik_json_is_text(method, "tools/call") &&
+            ik_json_find_kind(whole, "params", IK_JSON_OBJECT, &params)) {
+            add_call_headers(server, &headers, params);
+        }
+    }
+    ik_mcp_http_send(server->http, line, len, headers.list);
+    talloc_free((void *)headers.ctx);
+}
+
+static void on_http_message(void *data, const char *text, size_t len)
+{
+    ik_mcp_server_t *server = data;
+    if (server->rpc != NULL) {
+        ik_rpc_take(server->rpc, text, len);
+    }
+}
+
+/* The user has to log in; asking again before that is of no use, but does no harm. */
+static void fail_login(ik_mcp_server_t *server)
+{
+    static const char why[] = "it wants a login";
+    drop_connection(server, why);
+    TALLOC_FREE(server->listed);
+    set_status(server, IK_MCP_LOGIN, why);
+    save(server);
+    wake(server, why);
+}
+
+static void begin_again(ik_mcp_server_t *server, const char *line)
+{
+    server->renewed = true;
+    server->unsent = ik_resize_array(server, server->unsent, char *, server->unsent_count + 1);
+    server->unsent[server->unsent_count++] = ik_strdup(server->unsent, line);
+    if (server->state == UP) {
+        server->state = OPENING;
+        server->started_ms = ik_clock_now_ms();
+        server->tried_modern = true;
+        ik_timer_start(server->timer, 1000 * (int64_t)server->config->start_timeout_seconds);
+        ik_mcp_http_forget_session(server->http);
+        send_initialize(server);
+    }
+}
+
+static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failure, const char *why,
+                            const char *line, const char *challenge)
+{
+    ik_mcp_server_t *server = data;
+    (void)challenge;
+    ik_mcp_exchange_t *exchange = server->exchanges;
+    while (exchange != NULL && (id == 0 || exchange->token != id)) {
+        exchange = exchange->next;
+    }
+    bool of_session = failure == IK_MCP_HTTP_SESSION && exchange != NULL;
+    if (of_session && (!server->renewed || server->unsent_count > 0)) {
+        begin_again(server, line);
+        return;
+    }
+    if (exchange != NULL) {
+        ik_mcp_exchange_fns_t fns = exchange->fns;
+        talloc_free(exchange);
+        if (failure == IK_MCP_HTTP_FLOOD) {
+            fns.on_flood(fns.data);
+        } else {
+            fns.on_lost(fns.data, failure == IK_MCP_HTTP_LOGIN, why);
+        }
+    } else if (id == 0) {
+        return; /* a notification, or the server's own stream */
+    } else if (failure != IK_MCP_HTTP_LOGIN && server->state == UP) {
+        fail_list(server, why);
+    } else if (failure != IK_MCP_HTTP_LOGIN) {
+        char *text = ik_sprintf(NULL, "it cannot be reached: %s", why);
+        fail_start(server, text);
+        talloc_free(text);
+    }
+    if (failure == IK_MCP_HTTP_LOGIN && server->http != NULL) {
+        fail_login(server);
+    }
+}
+
 static void on_write(void *data, const char *line, size_t len)
 {
     ik_mcp_server_t *server = data;
-    if (server->body != NULL && !ik_process_write(server->body->process, line, len)) {
+    if (server->http != NULL) {
+        send_http(server, line, len - 1);
+    } else if (server->body != NULL && !ik_process_write(server->body->process, line, len)) {
         ik_process_cancel(server->body->process); /* it does not read; its end is reported */
     }
 }
@@ -1058,6 +1270,9 @@ static void on_probe_end(void *data)
     }
 }
 
+static void create_rpc(ik_mcp_server_t *server);
+static void begin_session(ik_mcp_server_t *server);
+
 static void open_process(ik_mcp_server_t *server, ik_process_host_t *host)
 {
     void *scratch = talloc_new(NULL);
@@ -1095,12 +1310,23 @@ static void open_process(ik_mcp_server_t *server, ik_process_host_t *host)
     }
     talloc_free(scratch);
     server->body = body;
+    create_rpc(server);
+    begin_session(server);
+}
+
+static void create_rpc(ik_mcp_server_t *server)
+{
     server->rpc = ik_rpc_create(server, &(ik_rpc_options_t){.max_line = LINE_MAX_BYTES,
                                                             .write = on_write,
                                                             .on_request = on_request,
                                                             .on_notification = on_notification,
                                                             .on_junk = on_junk,
                                                             .data = server});
+}
+
+/* Opens with the era that the server had the last time, or the one that most have. */
+static void begin_session(ik_mcp_server_t *server)
+{
     bool was_modern = server->facts.modern && !server->tried_modern;
     if (server->config->protocol == IK_CONFIG_PROTOCOL_MODERN ||
         (server->config->protocol == IK_CONFIG_PROTOCOL_AUTO && was_modern)) {
@@ -1108,6 +1334,50 @@ static void open_process(ik_mcp_server_t *server, ik_process_host_t *host)
     } else {
         send_initialize(server);
     }
+}
+
+static void open_http(ik_mcp_server_t *server)
+{
+    const ik_config_server_t *config = server->config;
+    void *scratch = talloc_new(NULL);
+    char *fault = NULL;
+    const char *url = expand(scratch, server, config->url, &fault);
+    const char **headers = ik_new_array(scratch, const char *, 1);
+    size_t count = 0;
+    for (size_t i = 0; config->headers != NULL && config->headers[i] != NULL && fault == NULL;
+         i += 2) {
+        const char *value = expand(scratch, server, config->headers[i + 1], &fault);
+        if (value != NULL && strpbrk(value, "\r\n") != NULL) {
+            fault = ik_sprintf(scratch, "the value of the header %s has a line break",
+                               config->headers[i]);
+        } else if (value != NULL) {
+            headers = ik_resize_array(scratch, headers, const char *, count + 2);
+            headers[count++] = ik_sprintf(scratch, "%s: %s", config->headers[i], value);
+            headers[count] = NULL;
+        }
+    }
+    if (fault == NULL && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+        fault = "its url must begin with http:// or https://";
+    }
+    if (fault != NULL) {
+        fail_start(server, fault);
+        talloc_free(scratch);
+        return;
+    }
+    server->state = OPENING;
+    server->http = ik_mcp_http_create(
+        server, &(ik_mcp_http_options_t){
+                    .http = server->options->http,
+                    .loop = ik_process_host_loop(server->options->host),
+                    .url = url,
+                    .headers = headers,
+                    .connect_ms = 1000 * (int64_t)server->options->config->connect_timeout_seconds,
+                    .on_message = on_http_message,
+                    .on_failure = on_http_failure,
+                    .data = server});
+    talloc_free(scratch);
+    create_rpc(server);
+    begin_session(server);
 }
 
 static void on_room(void *data, ik_process_host_t *host)
@@ -1147,8 +1417,10 @@ static void start(ik_mcp_server_t *server)
     int64_t patience = 1000 * (int64_t)server->config->start_timeout_seconds;
     bool probes = server->facts.modern && server->config->protocol == IK_CONFIG_PROTOCOL_AUTO;
     ik_timer_start(server->timer, probes && patience > PROBE_MS ? PROBE_MS : patience);
-    if (server->config->has_effects && server->options->confinement != NULL &&
-        server->options->config->confinement != IK_CONFIG_CONFINEMENT_OFF) {
+    if (server->config->type == IK_CONFIG_SERVER_HTTP) {
+        open_http(server);
+    } else if (server->config->has_effects && server->options->confinement != NULL &&
+               server->options->config->confinement != IK_CONFIG_CONFINEMENT_OFF) {
         ik_confinement_prepare(server, server->options->confinement, server->config->effects,
                                on_room, server);
     } else {
@@ -1190,8 +1462,17 @@ void *ik_mcp_server_open(const void *ctx, ik_mcp_server_t *server, bool refresh,
 
 /* --- the server -------------------------------------------------------------------------- */
 
+static void on_session_end(void *data)
+{
+    ((ik_mcp_server_t *)data)->ending = false;
+}
+
 bool ik_mcp_server_close(ik_mcp_server_t *server)
 {
+    if (server->http != NULL && !server->facts.modern) {
+        server->ending = ik_mcp_http_end_session(server->http, on_session_end, server);
+        return server->ending;
+    }
     if (server->body == NULL) {
         return false;
     }
@@ -1202,7 +1483,7 @@ bool ik_mcp_server_close(ik_mcp_server_t *server)
 
 bool ik_mcp_server_is_running(const ik_mcp_server_t *server)
 {
-    return server->body != NULL;
+    return server->body != NULL || server->ending;
 }
 
 static int free_server(ik_mcp_server_t *server)

@@ -8,6 +8,7 @@
 
 #include "base/paths.h"
 #include "confinement/confinement.h"
+#include "io/http.h"
 #include "mcp/mcp_log.h"
 #include "mcp/mcp_tool.h"
 #include "rpc/rpc.h"
@@ -22,6 +23,7 @@ typedef struct {
     const ik_paths_t *paths;
     const ik_config_t *config;
     ik_process_host_t *host;
+    ik_http_t *http;
     ik_confinement_t *confinement; /* NULL: nothing is confined */
     /* Asks the user a question of one line, which any text answers. Returns an object that cancels
      * the question when it is freed, or NULL if on_answer was called before. NULL: there is no
@@ -85,6 +87,8 @@ typedef struct {
     void (*on_progress)(void *data, const char *text, size_t len);
     /* The answer was too long. */
     void (*on_flood)(void *data);
+    /* The request got no answer over HTTP; login: the user has to log in. */
+    void (*on_lost)(void *data, bool login, const char *why);
     void *data;
 } ik_mcp_exchange_fns_t;
 

@@ -12,6 +12,8 @@ struct ik_sse {
     void *user;
     ik_buffer_t line; /* the beginning of a line that is spread over several pieces */
     ik_buffer_t event;
+    ik_buffer_t id;   /* of the last event that had one */
+    int64_t retry_ms; /* -1: not told */
     ik_buffer_t data;
     bool has_data;  /* a data line, even an empty one: without any, there is no event */
     bool after_cr;  /* a CR ended the last line; a newline right after it belongs to it */
@@ -42,6 +44,8 @@ ik_sse_t *ik_sse_create(const void *ctx, ik_sse_fn on_event, void *user)
     ik_buffer_init(&sse->line, sse, IK_SSE_EVENT_MAX);
     ik_buffer_init(&sse->event, sse, IK_SSE_EVENT_MAX);
     ik_buffer_init(&sse->data, sse, IK_SSE_EVENT_MAX);
+    ik_buffer_init(&sse->id, sse, IK_SSE_EVENT_MAX);
+    sse->retry_ms = -1;
     clear(&sse->event);
     return sse;
 }
@@ -74,7 +78,29 @@ static void take_field(ik_sse_t *sse, const char *name, size_t name_len, const c
     } else if (is_field(name, name_len, "event")) {
         clear(&sse->event);
         ik_buffer_append(&sse->event, value, value_len);
+    } else if (is_field(name, name_len, "id") && memchr(value, '\0', value_len) == NULL) {
+        clear(&sse->id);
+        ik_buffer_append(&sse->id, value, value_len);
+    } else if (is_field(name, name_len, "retry") && value_len > 0 && value_len < 10) {
+        int64_t number = 0;
+        for (size_t i = 0; i < value_len; i++) {
+            if (value[i] < '0' || value[i] > '9') {
+                return;
+            }
+            number = 10 * number + (value[i] - '0');
+        }
+        sse->retry_ms = number;
     }
+}
+
+const char *ik_sse_last_id(const ik_sse_t *sse)
+{
+    return sse->id.data;
+}
+
+int64_t ik_sse_retry_ms(const ik_sse_t *sse)
+{
+    return sse->retry_ms;
 }
 
 /* A comment is a field with an empty name. */

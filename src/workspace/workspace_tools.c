@@ -163,6 +163,7 @@ void ik_workspace_create_servers(ik_workspace_t *workspace)
                                    &(ik_mcp_options_t){.paths = options->paths,
                                                        .config = options->config,
                                                        .host = options->host,
+                                                       .http = workspace->shared.http,
                                                        .confinement = workspace->confinement,
                                                        .ask = options->unattended ? NULL : ask_user,
                                                        .on_change = on_servers_change,

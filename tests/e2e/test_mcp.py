@@ -8,6 +8,7 @@ import sys
 import hostile
 from agent_support import AgentTest, sent_tools
 from fake_llm import Answer, Call
+from mcp_http_peer import McpHttp
 from support import ROOT
 
 PEER = os.path.join(ROOT, "tests", "mcp_peer.py")
@@ -444,3 +445,84 @@ class Trust(McpTest):
         self.assertIn("theirs__plain", self.ikigai("tool", "list").out)
         self.ikigai("untrust")
         self.assertIn("not trusted", self.ikigai("tool", "list").err)
+
+
+class Http(McpTest):
+    def peer(self, **options):
+        peer = McpHttp(**options).start()
+        self.addCleanup(peer.stop)
+        return peer
+
+    def sent_to(self, peer, method):
+        return [r for r in peer.requests if (r["body"] or {}).get("method") == method]
+
+    def test_json_and_streams(self):
+        for options in ({}, {"sse": True}, {"sse": True, "prime": True}, {"sse": True, "cut": True}):
+            with self.subTest(**options):
+                peer = self.peer(**options)
+                turn = self.calls(("web__echo", {"text": "a\u00e9"}), ("web__echo", {"text": "b"}),
+                                  servers={"web": {"type": "http", "url": peer.url,
+                                                   "headers": {"X-Key": "${HOME}"}}})
+                self.assertEqual([e["result"] for e in turn.envelopes()],
+                                 [{"output": "a\u00e9"}, {"output": "b"}])
+                opening = self.sent_to(peer, "initialize")[0]["headers"]
+                self.assertEqual(opening["Accept"], "application/json, text/event-stream")
+                self.assertEqual(opening["X-Key"], self.path("home"))
+                self.assertNotIn("Mcp-Session-Id", opening)
+                self.assertNotIn("MCP-Protocol-Version", opening)
+                call = self.sent_to(peer, "tools/call")[0]["headers"]
+                self.assertEqual((call["Mcp-Session-Id"], call["MCP-Protocol-Version"]),
+                                 ("session-0", "2025-11-25"))
+                self.assertNotIn("Mcp-Method", call)
+                if options.get("cut"):
+                    resumed = [r for r in peer.requests if r["headers"].get("Last-Event-ID")]
+                    self.assertEqual([r["method"] for r in resumed], ["GET", "GET"])
+                self.assertEqual(peer.requests[-1]["method"], "DELETE")
+                self.assertEqual(self.ikigai("mcp", "list", "--json").json()[0]["status"], "ready")
+
+    def test_modern(self):
+        peer = self.peer(era="modern")
+        turn = self.calls(("web__echo", {"text": "plain"}), ("web__echo", {"text": "\u00fc"}),
+                          ("web__echo", {"text": " x"}), ("web__echo", {}),
+                          servers={"web": {"url": peer.url}})
+        self.assertEqual([e["result"]["output"] for e in turn.envelopes()], ["plain", "\u00fc", " x", ""])
+        calls = [r["headers"] for r in self.sent_to(peer, "tools/call")]
+        self.assertEqual([c.get("Mcp-Param-Text") for c in calls],
+                         ["plain", "=?base64?w7w=?=", "=?base64?IHg=?=", None])
+        for call in calls:
+            self.assertEqual((call["Mcp-Method"], call["Mcp-Name"], call["MCP-Protocol-Version"]),
+                             ("tools/call", "echo", "2026-07-28"))
+        self.assertFalse([r for r in peer.requests if r["method"] != "POST"])
+        self.assertEqual(self.ikigai("mcp", "show", "web", "--json").json()["era"], "modern")
+
+    def test_a_forgotten_session_begins_again_once(self):
+        for lost in (404, 400):
+            peer = self.peer(forget=1, lost=lost)
+            turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
+            self.assertEqual(turn.envelopes()[0]["result"], {"output": "x"})
+            self.assertEqual(len(self.sent_to(peer, "initialize")), 2)
+        peer = self.peer(forget=9)
+        turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
+        self.assertEqual(turn.envelopes()[0]["error_code"], "SERVER_UNAVAILABLE")
+        self.assertEqual(len(self.sent_to(peer, "initialize")), 2)
+
+    def test_servers_that_cannot_be_used(self):
+        closed = self.peer()
+        closed.stop()
+        login = self.peer(token="secret")
+        self.servers(gone={"url": closed.url}, broken={"url": self.peer(status=503).url},
+                     locked={"url": login.url}, ftp={"url": "ftp://x"}, missing={"url": "${NO_SUCH}"},
+                     open={"url": login.url, "headers": {"Authorization": "Bearer ${KEY}"}})
+        done = self.ikigai("tool", "list", env={"KEY": "secret"})
+        status = {s["name"]: (s["status"], s["error"]) for s in self.ikigai("mcp", "list", "--json").json()}
+        self.assertEqual([status[n][0] for n in ("gone", "broken", "locked", "ftp", "missing", "open")],
+                         ["failed", "failed", "login", "failed", "failed", "ready"], status)
+        self.assertIn("503", status["broken"][1])
+        self.assertIn("Server 'locked' needs a login: ikigai mcp login locked", done.err)
+        # A refusal says nothing about the era.
+        self.assertEqual({(r["body"] or {}).get("method") for r in login.requests
+                          if "Authorization" not in r["headers"]}, {"initialize"})
+        self.assertIn("open__echo", done.out)
+        login.token = "other"
+        envelope = self.run_tool("open__echo", {"text": "x"}, env={"KEY": "secret"}, status=1)
+        self.assertEqual(envelope["error_code"], "AUTH_REQUIRED")

@@ -1,0 +1,153 @@
+"""A scripted MCP server over streamable HTTP, for tests: McpHttp(**options).start() has the attribute
+url, and requests with what was sent to it.
+
+  era         "legacy" (default), "modern"
+  sse         answers to calls are streams of events
+  prime       a stream begins with an event that has an id and no data
+  cut         a stream breaks off before the answer; it is resumed by GET with Last-Event-ID
+  forget      that many sessions are forgotten after their first call: 404, or the status `lost`
+  token       the bearer token that is wanted; None: none
+  status      the status of every answer
+"""
+import http.server
+import json
+import threading
+
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+
+class McpHttp:
+    def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
+                 status=None, tools=None, challenge=""):
+        self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
+        self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
+        self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object", "properties": {
+            "text": {"type": "string", "x-mcp-header": "Text"}}}}]
+        self.requests, self.sessions, self.kept = [], [], {}
+        self.lock = threading.Lock()
+
+    def start(self):
+        peer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def answer(self, status, body=b"", **headers):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def events(self, chunks, whole=True):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+                for name, value in self.more.items():
+                    self.send_header(name, value)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                for chunk in chunks:
+                    data = chunk.encode()
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+                    self.wfile.flush()
+                self.wfile.write(b"0\r\n\r\n")
+
+            def refused(self):
+                if peer.status:
+                    self.answer(peer.status, b"no", Content_Type="text/plain")
+                    return True
+                if peer.token and self.headers.get("Authorization") != "Bearer " + peer.token:
+                    self.answer(401, b"", WWW_Authenticate=peer.challenge or "Bearer")
+                    return True
+                return False
+
+            def note(self, body):
+                with peer.lock:
+                    peer.requests.append({"method": self.command, "headers": dict(self.headers),
+                                          "body": body, "path": self.path})
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.more = {}
+                self.note(body)
+                if self.refused():
+                    return
+                if "id" not in body or "method" not in body:
+                    self.answer(202)
+                    return
+                result, error, status = peer.handle(self, body)
+                message = {"jsonrpc": "2.0", "id": body["id"]}
+                message.update({"error": error} if error else {"result": result})
+                text = json.dumps(message)
+                if status != 200 or not peer.sse:
+                    self.answer(status, text.encode(), **{"Content_Type": "application/json",
+                                                          **{k.replace("-", "_"): v for k, v in self.more.items()}})
+                    return
+                prime = ["id: e0\nretry: 10\ndata: \n\n"] if peer.prime or peer.cut else []
+                note = [": comment\n\n", 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/message",'
+                        '"params":{"level":"info","data":"hello"}}\n\n']
+                if peer.cut and body["method"] == "tools/call":
+                    with peer.lock:
+                        peer.kept["e0"] = text
+                    self.events(prime)
+                else:
+                    self.events([*prime, *note, f"id: e1\ndata: {text}\n\n"])
+
+            def do_GET(self):
+                self.more = {}
+                self.note(None)
+                last = self.headers.get("Last-Event-ID")
+                with peer.lock:
+                    text = peer.kept.pop(last, None)
+                if text is None:
+                    self.answer(405)
+                else:
+                    self.events([f"id: e2\ndata: {text}\n\n"])
+
+            def do_DELETE(self):
+                self.note(None)
+                self.answer(200)
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/mcp"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def handle(self, request, body):
+        """(result, error, status)"""
+        method, params = body["method"], body.get("params", {})
+        modern = META + "protocolVersion" in params.get("_meta", {})
+        if self.era == "modern" and not modern:
+            return None, {"code": -32022, "message": "x", "data": {"supported": [MODERN]}}, 400
+        if self.era == "legacy" and modern:
+            return None, {"code": -32000, "message": "Bad Request"}, 400
+        if method == "initialize":
+            session = f"session-{len(self.sessions)}"
+            self.sessions.append(session)
+            request.more["Mcp-Session-Id"] = session
+            return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "web", "version": "1"}}, None, 200
+        if self.era == "legacy" and request.headers.get("Mcp-Session-Id") not in self.sessions:
+            return None, {"code": -32000, "message": "No session"}, self.lost
+        if method == "server/discover":
+            return {"resultType": "complete", "supportedVersions": [MODERN],
+                    "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "public"}, None, 200
+        if method == "tools/list":
+            return {"tools": self.tools}, None, 200
+        if method == "tools/call":
+            if self.forget > 0:
+                self.forget -= 1
+                self.sessions.clear()
+                return None, {"code": -32000, "message": "No session"}, self.lost
+            return {"content": [{"type": "text", "text": params["arguments"].get("text", "")}]}, None, 200
+        return None, {"code": -32601, "message": "Method not found"}, 404 if modern else 200
