@@ -31,6 +31,7 @@ struct ik_request {
     const char *system; /* NULL: none */
     ik_request_tool_t *tools;
     size_t tool_count;
+    uint64_t tool_key; /* differs when the tools do */
     bool
         forbid_tools; /* tools are listed, so that prompt caches stay valid, but must not be used */
     bool results_shown; /* the user sees tool results; only the offline provider needs to know */

@@ -483,7 +483,8 @@ static bool is_outdated(ik_wire_t *wire, const ik_request_t *request)
            wire->trimmed_results != request->trimmed_results ||
            wire->drop_reasoning != request->drop_reasoning ||
            wire->calls_as_text != request->calls_as_text || wire->refused != request->refused ||
-           wire->tool_count != request->tool_count || new_messages_void_reasoning(wire, request);
+           wire->tool_count != request->tool_count || wire->tool_key != request->tool_key ||
+           new_messages_void_reasoning(wire, request);
 }
 
 static void begin_messages(ik_wire_t *wire)
@@ -510,6 +511,7 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->drop_reasoning = request->drop_reasoning;
     wire->calls_as_text = request->calls_as_text;
     wire->tool_count = request->tool_count;
+    wire->tool_key = request->tool_key;
     wire->refused = request->refused;
     wire->begun = true;
     wire->tools.len = 0;

@@ -34,6 +34,7 @@ struct ik_wire {
     size_t drop_reasoning;
     size_t calls_as_text;
     size_t tool_count;
+    uint64_t tool_key;
     unsigned refused;
     bool begun;
 

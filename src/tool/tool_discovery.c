@@ -16,6 +16,7 @@
 #include "base/ownership.h"
 #include "tool/tool_cache.h"
 #include "tool/tool_schema.h"
+#include "tool/tool_search.h"
 #include "trust/trust_copy.h"
 
 enum {
@@ -266,6 +267,7 @@ static void build_registry(ik_tool_discovery_t *discovery)
         ik_tool_supply_t supply = {
             .registry = registry, .problem = on_server_problem, .data = discovery};
         servers->supply(servers->supplier, &supply);
+        ik_tool_search_add(registry);
         discovery->result.servers_line = servers->describe_trust(discovery, servers->supplier);
     }
     discovery->result.none = registry->count == 0;

@@ -102,6 +102,18 @@ void ik_tool_registry_add_server(ik_tool_registry_t *registry, const ik_tool_run
     insert(registry, at, entry);
 }
 
+void ik_tool_registry_add_built_in(ik_tool_registry_t *registry, const ik_tool_runner_t *runner,
+                                   void *peer, ik_tool_schema_t *schema)
+{
+    bool found;
+    size_t at = find(registry, schema->name, &found);
+    ik_tool_registry_entry_t *entry =
+        create_entry(registry, "", "built in", IK_TOOL_SYSTEM, false, schema);
+    entry->runner = runner;
+    entry->peer = peer;
+    insert(registry, at, entry);
+}
+
 void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_config_t *config)
 {
     size_t kept = 0;

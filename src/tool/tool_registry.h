@@ -56,6 +56,10 @@ void ik_tool_registry_add_server(ik_tool_registry_t *registry, const ik_tool_run
                                  void *peer, const char *server, const char *tool, bool cached,
                                  ik_tool_schema_t *schema);
 
+/* Adds a tool that ikigai itself runs, likewise. */
+void ik_tool_registry_add_built_in(ik_tool_registry_t *registry, const ik_tool_runner_t *runner,
+                                   void *peer, ik_tool_schema_t *schema);
+
 /* Removes the tools that the configuration disables. */
 void ik_tool_registry_remove_disabled(ik_tool_registry_t *registry, const ik_config_t *config);
 

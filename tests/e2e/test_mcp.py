@@ -526,3 +526,48 @@ class Http(McpTest):
         login.token = "other"
         envelope = self.run_tool("open__echo", {"text": "x"}, env={"KEY": "secret"}, status=1)
         self.assertEqual(envelope["error_code"], "AUTH_REQUIRED")
+
+
+class Search(McpTest):
+    def test_many_tools_are_searched_for(self):
+        many = [{"name": f"t{i:03}", "description": f"Does thing {i}. Long text {i}.",
+                 "inputSchema": {"type": "object", "properties": {"p%d" % i: {"type": "string"}}}}
+                for i in range(150)]
+        many[77]["description"] = "Paints a zebra. Long text."
+        server = self.server({"tools": [*many, "echo"]})
+        turn = self.calls(("tool_search", {"query": "zebra"}), ("s__t077", {}),
+                          ("tool_search", {"query": "thing", "limit": 50}),
+                          ("tool_search", {"query": "long text 1", "limit": 50}),
+                          ("tool_search", {"query": "s__t149"}), ("s__t149", {}),
+                          ("tool_search", {"query": "xyzzy"}), ("tool_search", {}),
+                          servers={"s": server})
+        results = turn.envelopes()
+        self.assertEqual(results[0]["result"]["total"], 1)
+        (zebra,) = results[0]["result"]["tools"]
+        self.assertEqual((zebra["name"], zebra["description"]), ("s__t077", "Paints a zebra. Long text."))
+        self.assertIn("p77", zebra["parameters"]["properties"])
+        self.assertEqual(results[1]["error_code"], "MCP_ERROR")  # it was called
+        self.assertEqual((results[2]["result"]["total"], len(results[2]["result"]["tools"])), (149, 50))
+        self.assertEqual(results[4]["result"]["tools"][0]["name"], "s__t149")
+        self.assertEqual(results[6]["result"], {"tools": [], "total": 0})
+        self.assertEqual(results[7]["error_code"], "INVALID_PARAMS")
+        names = [sent_tools(r) for r in turn.llm.requests]
+        self.assertIn("tool_search", names[0])
+        self.assertFalse([n for n in names[0] if n.startswith("s__")])
+        self.assertEqual([n for n in names[1] if n.startswith("s__")], ["s__t077"])
+        self.assertIn("s__t149", names[5])
+        for sent in names:
+            self.assertLessEqual(len(sent), 128)
+        body = json.dumps(turn.llm.requests[0].json)
+        self.assertIn("- s__t005: Does thing 5.", body)
+        self.assertNotIn("Long text 5", body)
+        listed = {t["name"]: t for t in self.ikigai("tool", "list", "--json").json()}
+        self.assertEqual(listed["tool_search"]["source"], "system")
+        self.assertEqual(len([n for n in listed if n.startswith("s__")]), 151)
+
+    def test_forty_are_sent_as_they_are(self):
+        tools = [{"name": f"t{i}", "inputSchema": {"type": "object"}} for i in range(40)]
+        turn = self.calls(servers={"s": self.server({"tools": tools})})
+        names = sent_tools(turn.llm.requests[0])
+        self.assertNotIn("tool_search", names)
+        self.assertEqual(len([n for n in names if n.startswith("s__")]), 40)
