@@ -162,7 +162,8 @@ static char *format_title(const void *ctx, const ik_repl_t *repl, int columns)
 }
 
 /* "1-3 choose · or type an answer · Enter: staging · Esc declines" */
-static char *format_choice_keys(const void *ctx, const ik_question_t *asked, size_t columns)
+static char *format_choice_keys(const void *ctx, const ik_question_t *asked, size_t columns,
+                                bool plain)
 {
     size_t count = 0;
     while (asked->choices != NULL && asked->choices[count] != NULL) {
@@ -182,7 +183,7 @@ static char *format_choice_keys(const void *ctx, const ik_question_t *asked, siz
         ik_width_append(&keys, ik_sanitise_line(ctx, asked->fallback_text), columns / 2,
                         IK_WIDTH_KEEP_START);
     }
-    ik_buffer_append_text(&keys, " · Esc declines");
+    ik_buffer_append_text(&keys, plain ? " · Esc and Enter declines" : " · Esc declines");
     return ik_buffer_finish(&keys);
 }
 
@@ -190,7 +191,7 @@ static char *format_choice_keys(const void *ctx, const ik_question_t *asked, siz
 static char *format_keys(const void *ctx, const ik_repl_question_t *question, int columns)
 {
     if (question->asked != NULL) {
-        return format_choice_keys(ctx, question->asked, (size_t)columns);
+        return format_choice_keys(ctx, question->asked, (size_t)columns, false);
     }
     ik_buffer_t always;
     ik_buffer_init(&always, ctx, IK_BUFFER_UNLIMITED); /* bounded by the columns */
@@ -309,8 +310,9 @@ static void ask_question(ik_repl_t *repl)
     ik_rows_t rows = ik_view_rows(repl->view);
     ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl, LINE_COLUMNS));
     add_question(question->asked, &rows);
-    ik_view_ask(repl->view, ik_sprintf(scratch, "[%s] ",
-                                       format_choice_keys(scratch, question->asked, LINE_COLUMNS)));
+    ik_view_ask(repl->view,
+                ik_sprintf(scratch, "[%s] ",
+                           format_choice_keys(scratch, question->asked, LINE_COLUMNS, true)));
     talloc_free(scratch);
 }
 
@@ -596,6 +598,10 @@ bool ik_repl_question_submit(ik_repl_t *repl, const char *text)
     }
     if (!plain && !repl->question->open) {
         return false; /* a message that was being typed */
+    }
+    if (asked->tool != NULL && plain && strcmp(text, "\x1b") == 0) {
+        ik_workspace_decline(repl->workspace); /* the key is part of the line */
+        return true;
     }
     if (asked->tool != NULL) {
         answer_tool(repl, text);

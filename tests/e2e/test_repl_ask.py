@@ -238,20 +238,22 @@ class Plain(AskTest):
                               "default": "red"},
                              {"question": "No default?"}, {"question": "The default?",
                                                            "default": "d"},
-                             {"question": "Last?"}, plain=True, answers=None, **options)
+                             {"question": "Refused?"}, {"question": "Last?"}, plain=True, answers=None, **options)
                 t.wait_for("  1  red")
-                t.wait_for("[1-2 chooses · or type an answer · Enter: red · Esc declines] ")
+                t.wait_for("[1-2 chooses · or type an answer · Enter: red · Esc and Enter declines] ")
                 t.send("2\n")
                 t.wait_for("ask_user asks: No default?")
                 t.send("\n")
                 t.send("text\n")
                 t.wait_for("ask_user asks: The default?")
                 t.send("\n")
+                t.wait_for("ask_user asks: Refused?")
+                t.send(ESC + "\n")
                 t.wait_for("ask_user asks: Last?")
                 t.send("\x04")
                 t.wait_for("It is over.")
                 self.assertEqual([o.get("answer", o.get("error_code")) for o in self.outcomes()],
-                                 ["green", "text", "d", "DECLINED"])
+                                 ["green", "text", "d", "DECLINED", "DECLINED"])
 
 
 if __name__ == "__main__":
