@@ -340,6 +340,9 @@ class Configuration(McpTest):
         self.assertEqual(codes, [None, None, None, "MCP_TOOL_ERROR"])
         self.assertEqual([os.path.exists(p) for p in (outside, inside, outside + "2", inside + "2")],
                          [True, True, False, False])  # the room has a /tmp of its own
+        undone = self.ikigai("session", "undo", turn.events[0]["id"], "--json").json()
+        self.assertEqual(undone["restored"], [{"path": "inside"}])
+        self.assertFalse(os.path.exists(inside))
         # In plan mode only a server that is held to reading is called.
         turn = self.calls(("free__echo", {"text": "x"}), ("tied__echo", {"text": "x"}),
                           ("reading__echo", {"text": "x"}), servers=servers, args=("--mode", "plan"))
