@@ -416,7 +416,11 @@ class Projects(HookTest):
         self.assertEqual(len(self.seen()), 1)
         self.hook("before_tool", "record", "exit 2", "project")
         self.assertTrue(self.call(config={"confinement": "off"})[1]["tool_success"])
-        self.call("echo x", "--trust", config={"confinement": "off"})
+        self.assertFalse(self.call("echo x", "--trust", config={"confinement": "off"})[1]["tool_success"])
+        shown = self.ikigai("trust", "--yes").out
+        self.assertIn("-IFS= read -r payload", shown)
+        self.assertIn("+exit 2", shown)
+        self.assertFalse(self.call(config={"confinement": "off"})[1]["tool_success"])
 
     def test_order_and_confinement(self):
         self.answering("before_tool", "z", {"decision": "allow",

@@ -11,13 +11,14 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
-from fake_llm import Answer, Call, FakeLLM
+from fake_llm import Answer, Call, FakeLLM, Usage
 from support import Sandbox, tool_script
 
 EVENTS = ["session_start", "user_prompt", "before_tool", "after_tool", "before_compact", "turn_end",
           "session_end"]
 PROMPTS = ["hello", "/canary", "/canary x y", "/sub:canary", "/skill-canary", "/skill-canary now",
            "/agent-canary"]
+DELEGATE = Call("agent", {"prompt": "Do it", "agent": "agent-canary"})
 
 
 class Project(Sandbox):
@@ -66,10 +67,11 @@ class Project(Sandbox):
                 os.chmod(self.path(path), mode)
 
     def talk(self, prompt, word, bad, *args):
-        """One run of -p. A model that calls bash would be allowed it by the project's rules."""
+        """One run of -p. A model that calls bash would be allowed it by the project's rules, and it asks
+        for the project's agent."""
         touched = self.path("touched")
-        with FakeLLM([Answer(calls=[Call("bash", {"command": f"touch {touched}"})]),
-                      Answer("Done.")], dialect="openai") as llm:
+        with FakeLLM([Answer(calls=[Call("bash", {"command": f"touch {touched}"}), DELEGATE]),
+                      Answer("Done."), Answer("Done.")], dialect="openai") as llm:
             env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": llm.base_url("openai")}
             done = self.ikigai("-p", prompt, "-m", "openai/gpt-5", "--mode", "ask", *args, env=env,
                                cwd=self.inner, status=None)
@@ -84,6 +86,21 @@ class Project(Sandbox):
             os.remove(touched)
         self.number += 1
 
+    def summarise(self, word, bad):
+        """Two runs of -p, the second of which asks for a summary first."""
+        models = self.write("home/.ikigai/models.json", json.dumps(
+            {"models": {"openai/gpt-5": {"limits": {"context": 1000}}}}))
+        for script, args in (([Answer("a " * 600, usage=Usage(input=900, output=10))], []),
+                             ([Answer("Short."), Answer("Done.")], ["-c"])):
+            with FakeLLM(script, dialect="openai") as llm:
+                env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": llm.base_url("openai")}
+                self.ikigai("-p", "go", "-m", "openai/gpt-5", *args, env=env, cwd=self.inner)
+                bad += [f"a summary: {word} was sent" for r in llm.requests if word in str(r.json)]
+                if args and len(llm.requests) != 2:
+                    bad.append("no summary was asked for")
+            self.number += 1
+        os.remove(models)
+
     def look(self, bad):
         """Every command that looks at the project."""
         for args, input in ((["status"], b""), (["status", "--json"], b""), (["doctor"], b""),
@@ -95,23 +112,29 @@ class Project(Sandbox):
     def show_that_canaries_work(self, word, bad):
         """With consent every kind of canary runs or reaches the model: otherwise the other checks could
         not fail."""
-        sent, ran = "", ""
+        sent, ran, delegated = "", "", False
         for prompt in PROMPTS:
-            with FakeLLM([Answer(calls=[Call("bash", {"command": "true"}), Call("canary", {})]),
-                          Answer("Done.")], dialect="openai") as llm:
+            with FakeLLM([Answer(calls=[Call("bash", {"command": "true"}), Call("canary", {}), DELEGATE]),
+                          Answer("Done."), Answer("Done.")], dialect="openai") as llm:
                 env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": llm.base_url("openai")}
                 self.ikigai("-p", prompt, "-m", "openai/gpt-5", env=env, cwd=self.inner, status=None)
                 if not any(word in str(request.json) for request in llm.requests):
                     bad.append(f"{prompt}: the canaries of a trusted project were not sent")
                 sent += "".join(json.dumps(request.json) for request in llm.requests)
+                delegated = delegated or any(r.json["messages"][0]["content"].startswith(word)
+                                             for r in llm.requests)
             self.number += 1
+        if not delegated:
+            bad.append("the agent of a trusted project did not get its prompt")
+        self.summarise("NOCANARY", bad)
         with open(self.mark()) as f:
             ran = f.read()
         os.remove(self.mark())
         for event in EVENTS:
-            if event != "before_compact" and f"{word} {event}" not in ran:
+            if f"{word} {event}" not in ran:
                 bad.append(f"{event}: the canary of a trusted project did not run")
-        for name, text in (("skill", f"- skill-canary: {word}"), ("tool", f'"description": "{word}"')):
+        for name, text in (("skill", f"- skill-canary: {word}"), ("agent", f"- agent-canary: {word}"),
+                           ("tool", f'"description": "{word}"')):
             if text not in sent:
                 bad.append(f"the {name} of a trusted project was not sent")
 
@@ -134,6 +157,7 @@ def main():
         for prompt in PROMPTS:
             s.talk(prompt, "CANARYONE", bad)
             s.check_marks(prompt, "CANARYONE", bad)
+        s.summarise("CANARYONE", bad)
         s.look(bad)
         s.check_marks("commands", "CANARYONE", bad)
         changes = [path for path in s.canaries("") if "/.mcp.json" not in path
@@ -146,13 +170,15 @@ def main():
             s.check_marks("trusting", "CANARYTWO", bad)
             s.fill("CANARYTWO", only=path)
             for prompt in PROMPTS[:1] if quick else PROMPTS[:2]:
-                with FakeLLM([Answer(calls=[Call("bash", {"command": "true"})]), Answer("Done.")],
-                             dialect="openai") as llm:
+                with FakeLLM([Answer(calls=[Call("bash", {"command": "true"}), DELEGATE]),
+                              Answer("Done."), Answer("Done.")], dialect="openai") as llm:
                     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": llm.base_url("openai")}
                     s.ikigai("-p", prompt, "-m", "openai/gpt-5", env=env, cwd=s.inner, status=None)
                     bad += [f"{path} changed: {prompt} sent it" for r in llm.requests
                             if "CANARYTWO" in str(r.json)]
                 s.number += 1
+            if "/before_compact/" in path:
+                s.summarise("CANARYTWO", bad)
             s.check_marks(f"{path} changed", "CANARYTWO", bad)
     for line in bad:
         print(line)
