@@ -84,8 +84,8 @@ class Delegation(SubagentTest):
         self.assertEqual([e for e in turn.of("done")], [turn.events[-1]])
         self.assertLess(turn.events.index(started), turn.events.index(inner[0]))
         self.assertLess(turn.events.index(inner[-1]), turn.events.index(ended))
-        self.assertIn("agent 2: glob", "".join(e["text"] for e in turn.of("tool_progress")
-                                               if "agent" not in e))
+        progress = "".join(e["text"] for e in turn.of("tool_progress") if "agent" not in e)
+        self.assertIn('agent 2: working\nagent 2: answering\nagent 2: glob(pattern="*")\n', progress)
         shown = self.show(turn)
         self.assertEqual([(a["number"], a["parent"], a["forked_at"]) for a in shown["agents"]],
                          [(1, 0, 0), (2, 1, 0)])
@@ -96,6 +96,10 @@ class Delegation(SubagentTest):
         self.assertEqual(shown["usage"]["in"], 330)
         text = self.ikigai("session", "show", shown["id"]).out
         self.assertIn("--- agent 2, sub-agent of agent 1 ---", text)
+        self.ikigai("session", "export", shown["id"], "--output", "out.jsonl")
+        self.ikigai("session", "delete", shown["id"], "--yes")
+        self.ikigai("session", "import", "out.jsonl")
+        self.assertEqual(self.show(turn), shown)
         for form, words in (("md", "*Sub-agent of agent 1.*"), ("html", "Sub-agent of <a href")):
             self.ikigai("session", "export", shown["id"], "--format", form, "--output", "out", "--force")
             with open(self.path("project", "out"), encoding="utf-8") as f:
@@ -292,6 +296,26 @@ print(json.dumps({"code": answer["error_code"]}))
         self.assertEqual(envelope["result"], {"code": "CANCELLED"})
         self.assertEqual([e["reason"] for e in turn.of("agent") if e["state"] == "ended"], ["interrupted"])
         self.assert_nothing_runs()
+
+
+class Scripts(SubagentTest):
+    def test_ikigai_host_agent(self):
+        self.tool("delegate", """
+            text=$("$IKIGAI_BIN" host agent --tools glob --mode plan "task one")
+            json=$(echo "task two" | "$IKIGAI_BIN" host agent --json -)
+            "$IKIGAI_BIN" host agent --agent nobody x 2>error; status=$?
+            printf '{"text": "%s", "json": %s, "status": %d, "error": "%s"}' "$text" "$json" $status "$(cat error)"
+            """, host=["agent"])
+        turn, cast = self.play({"Go": [Answer(calls=[Call("delegate")]), Answer("Oh.")],
+                                "task one": [Answer("One.")], "task two\n": [Answer("Two.")],
+                                "task two": [Answer("Two.")]})
+        ((_, envelope),) = sent_results(cast.requests["Go"][1])
+        result = envelope["result"]
+        self.assertEqual((result["text"], result["status"]), ("One.", 1))
+        self.assertEqual((result["json"]["text"], result["json"]["agent"]), ("Two.", 3))
+        self.assertTrue(result["error"].startswith("UNKNOWN_AGENT: "), result)
+        self.assertEqual(sent_tools(cast.requests["task one"][0]), ["glob"])
+        self.assertIn("Plan mode is on", system_of(cast.requests["task one"][0]))
 
 
 class Undo(SubagentTest):

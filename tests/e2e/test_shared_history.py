@@ -14,6 +14,7 @@ import time
 import hostile
 import postgres
 from agent_support import PATIENCE, AgentTest, Running, Turn, sent_messages
+from cast import Cast
 from fake_llm import Answer, Call
 from support import IKIGAI
 from terminal_support import TerminalTest
@@ -160,6 +161,19 @@ class Delivery(SharedTest):
         turns += [self.say(machine, f"run echo {n}", "-c") for n in ("two", "three")]
         self.assertEqual({session_of(turn) for turn in turns}, {session_of(turns[0])})
         self.assert_delivered(session_of(turns[0]), *turns)
+
+    def test_sub_agents_arrive(self):
+        here, there = self.machine("here"), self.machine("there")
+        cast = Cast({"Go": [Answer(calls=[Call("agent", {"prompt": "task"})]), Answer("Done.")],
+                     "task": [Answer("Found.")]})
+        turn = self.ask_model(here, self.serve(cast), "Go")
+        key = turn.events[0]["id"]
+        shown = self.ikigai("session", "show", key, "--json", env=here).json()
+        fetched = self.ikigai("session", "show", key, "--json", env=there).json()
+        self.assertEqual(fetched["agents"], shown["agents"])
+        self.assertEqual(set(shown["agents"][1]) & {"name", "tool_call_id"}, {"name", "tool_call_id"})
+        self.assertEqual((fetched["turns"], fetched["usage"]), (shown["turns"], shown["usage"]))
+        self.assertEqual(shown["turns"], 1)
 
     def test_what_is_long_or_odd_arrives(self):
         machine = self.machine("a")
