@@ -77,11 +77,11 @@ def ikigai(scratch, url):
     return Run(PROMPT, environment(scratch, url))
 
 
-def peak_mb(command, env=None):
+def peak_mb(command, env=None, rounds=3):
     """Started by a small program, because the peak memory of a process includes that of its parent
     at the fork. It is started as a tool is, without keys in its environment."""
     quiet = ["/bin/sh", "-c", 'exec env OPENAI_API_KEY=none "$@" > /dev/null 2>&1', "sh", *command]
-    return process_cost(quiet, 3, env=env)["rss_kb"] / 1024
+    return process_cost(quiet, rounds, env=env)["rss_kb"] / 1024
 
 
 def bench_start(scratch):
