@@ -199,13 +199,16 @@ $(UNIT_TESTS) $(FUZZERS) $(DRIVERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON
 # The yardstick for start times: a static program that does nothing.
 $(BUILD)/bench/noop: $(BUILD)/bench/noop.o
 	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^
+# The yardstick for calls through a server.
+$(BUILD)/bench/mcp_echo: $(BUILD)/bench/mcp_echo.o
+	$(CC) $(ALL_LDFLAGS) $(STATIC) -o $@ $^
 # The yardstick for the first frame: the same program, linked dynamically.
 $(BUILD)/bench/empty: $(BUILD)/bench/noop.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 # The yardstick for a request: a program that links libcurl.
 $(BUILD)/bench/curl_yardstick: $(BUILD)/bench/curl_yardstick.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcurl
-BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost store_cost pty_cost)
+BENCHES := $(patsubst %,$(BUILD)/bench/%,process_cost wire_cost store_cost pty_cost server_cost)
 $(BENCHES): %: %.o $(LIB_APP) $(LIB_BASE)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(APP_LIBS)
 
@@ -243,7 +246,7 @@ format:
 # ONLY= selects files by a regular expression: make promises ONLY='_(04|17)_'
 promises promises-quick: all drivers
 	@$(RUN) $(if $(ONLY),-k '$(ONLY)') $@
-bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick) $(BENCHES)
+bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick mcp_echo) $(BENCHES)
 	@$(PYTHON) bench/run --out $(OUT)
 
 # Each part of check-deep builds a tree of its own below $(DEEP).

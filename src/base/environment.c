@@ -19,6 +19,7 @@ static const ik_environment_t table[] = {
     {"TERM", USER, "`dumb`: plain lines without escape sequences"},
     {"VISUAL", USER, "the editor for a draft (Ctrl-G)"},
     {"EDITOR", USER, "the editor when `VISUAL` is not set; vi otherwise"},
+    {"BROWSER", USER, "opens the address of `ikigai mcp login`; xdg-open when it is not set"},
     {"PAGER", USER, "the pager of `ikigai trust`; less when it is not set"},
     {"TMUX", USER, "if set, `/copy` goes through tmux"},
     {"WAYLAND_DISPLAY", USER, "if set, `/copy` goes through wl-copy"},

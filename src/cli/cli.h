@@ -140,6 +140,7 @@ extern const ik_cli_command_t ik_cli_mcp_add;
 extern const ik_cli_command_t ik_cli_mcp_list;
 extern const ik_cli_command_t ik_cli_mcp_show;
 extern const ik_cli_command_t ik_cli_mcp_remove;
+extern const ik_cli_command_t ik_cli_mcp_login;
 extern const ik_cli_command_t ik_cli_mcp_serve;
 extern const ik_cli_command_t ik_cli_trust;
 extern const ik_cli_command_t ik_cli_untrust;

@@ -6,6 +6,7 @@
 #include "base/json_file.h"
 #include "base/print.h"
 #include "cli/cli.h"
+#include "mcp/mcp_oauth.h"
 
 /* --- describing -------------------------------------------------------------------------- */
 
@@ -403,6 +404,13 @@ static int run_remove(ik_cli_t *cli, const ik_cli_args_t *args)
         return ik_cli_fail(changed.message);
     }
     ik_mcp_server_forget(cli->paths, known);
+    char *missing;
+    const char *url = known->url == NULL ? NULL
+                                         : ik_config_server_expand(cli->ctx, cli->config, false,
+                                                                   known->url, &missing);
+    if (url != NULL) {
+        ik_mcp_oauth_forget(cli->paths, url);
+    }
     ik_print_line(stdout, ik_sprintf(cli->ctx, "Removed the server %s.", name));
     return IK_CLI_DONE;
 }

@@ -232,7 +232,8 @@ static void on_answer(void *data, const ik_rpc_answer_t *answer)
     ik_json_span_t type;
     call->exchange = NULL;
     if (answer->closed && ik_mcp_server_config(call->server)->type == IK_CONFIG_SERVER_HTTP) {
-        on_lost(call, false, ik_mcp_server_end(call->server));
+        on_lost(call, ik_mcp_server_facts(call->server)->status == IK_MCP_LOGIN,
+                ik_mcp_server_end(call->server));
     } else if (answer->closed) {
         fail(call, IK_TOOL_CRASHED,
              ik_sprintf(call, "The server '%s' died during the call: %s", server_name(call),

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -15,6 +16,7 @@
 #include "base/hash.h"
 #include "mcp/mcp_elicitation.h"
 #include "mcp/mcp_http.h"
+#include "mcp/mcp_oauth.h"
 
 enum {
     LINE_MAX_BYTES = 32 * 1024 * 1024,
@@ -93,6 +95,9 @@ struct ik_mcp_server {
     body_t *body;            /* NULL: there is no process */
     ik_process_host_t *host; /* of the process */
     ik_mcp_http_t *http;     /* NULL: there is no connection over HTTP */
+    char *url;               /* of the server, expanded; NULL: not known yet */
+    void *renewal;           /* its token is being renewed */
+    bool token_renewed;      /* since the last call that worked */
     bool ending;             /* its session is being ended */
     bool renewed;            /* a new session was begun since the last call that worked */
     char **unsent;           /* messages of the old session, to be sent in the new one */
@@ -353,6 +358,7 @@ void ik_mcp_server_praise(ik_mcp_server_t *server)
 {
     server->deaths = 0;
     server->renewed = false;
+    server->token_renewed = false;
 }
 
 bool ik_mcp_server_is_asking(const ik_mcp_server_t *server)
@@ -383,6 +389,7 @@ static void drop_connection(ik_mcp_server_t *server, const char *why)
     server->rpc = NULL;
     server->body = NULL;
     TALLOC_FREE(server->unsent);
+    TALLOC_FREE(server->renewal);
     server->unsent_count = 0;
     if (server->http != NULL) {
         ik_mcp_http_retire(server->http);
@@ -827,18 +834,23 @@ static void on_http_message(void *data, const char *text, size_t len)
 static void fail_login(ik_mcp_server_t *server)
 {
     static const char why[] = "it wants a login";
+    set_status(server, IK_MCP_LOGIN, why);
     drop_connection(server, why);
     TALLOC_FREE(server->listed);
-    set_status(server, IK_MCP_LOGIN, why);
     save(server);
     wake(server, why);
+}
+
+static void keep_unsent(ik_mcp_server_t *server, const char *line)
+{
+    server->unsent = ik_resize_array(server, server->unsent, char *, server->unsent_count + 1);
+    server->unsent[server->unsent_count++] = ik_strdup(server->unsent, line);
 }
 
 static void begin_again(ik_mcp_server_t *server, const char *line)
 {
     server->renewed = true;
-    server->unsent = ik_resize_array(server, server->unsent, char *, server->unsent_count + 1);
-    server->unsent[server->unsent_count++] = ik_strdup(server->unsent, line);
+    keep_unsent(server, line);
     if (server->state == UP) {
         server->state = OPENING;
         server->started_ms = ik_clock_now_ms();
@@ -849,6 +861,40 @@ static void begin_again(ik_mcp_server_t *server, const char *line)
     }
 }
 
+static void open_http(ik_mcp_server_t *server);
+
+static void on_token(void *data, bool renewed)
+{
+    ik_mcp_server_t *server = data;
+    TALLOC_FREE(server->renewal);
+    if (renewed) {
+        open_http(server);
+    } else {
+        fail_login(server);
+    }
+}
+
+/* Renews the token, once, and begins again with the new one. False: there is nothing to renew. */
+static bool renew_token(ik_mcp_server_t *server)
+{
+    if (server->token_renewed || server->renewal != NULL) {
+        return server->renewal != NULL;
+    }
+    server->token_renewed = true;
+    server->renewal = ik_mcp_oauth_renew(server, server->options->http, server->options->paths,
+                                         server->url, on_token, server);
+    if (server->renewal != NULL) {
+        server->state = OPENING;
+        server->started_ms = ik_clock_now_ms();
+        ik_timer_start(server->timer, 1000 * (int64_t)server->config->start_timeout_seconds);
+        if (server->http != NULL) {
+            ik_mcp_http_retire(server->http);
+            server->http = NULL;
+        }
+    }
+    return server->renewal != NULL;
+}
+
 static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failure, const char *why,
                             const char *line, const char *challenge)
 {
@@ -857,6 +903,12 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
     ik_mcp_exchange_t *exchange = server->exchanges;
     while (exchange != NULL && (id == 0 || exchange->token != id)) {
         exchange = exchange->next;
+    }
+    if (failure == IK_MCP_HTTP_LOGIN && renew_token(server)) {
+        if (exchange != NULL) {
+            keep_unsent(server, line);
+        }
+        return;
     }
     bool of_session = failure == IK_MCP_HTTP_SESSION && exchange != NULL;
     if (of_session && (!server->renewed || server->unsent_count > 0)) {
@@ -1336,6 +1388,17 @@ static void begin_session(ik_mcp_server_t *server)
     }
 }
 
+/* Whether the user's own headers say who asks. */
+static bool has_authorization(const ik_config_server_t *config)
+{
+    for (size_t i = 0; config->headers != NULL && config->headers[i] != NULL; i += 2) {
+        if (strcasecmp(config->headers[i], "Authorization") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void open_http(ik_mcp_server_t *server)
 {
     const ik_config_server_t *config = server->config;
@@ -1365,6 +1428,21 @@ static void open_http(ik_mcp_server_t *server)
         return;
     }
     server->state = OPENING;
+    talloc_free(server->url);
+    server->url = ik_strdup(server, url);
+    bool stale = false;
+    char *token = has_authorization(config)
+                      ? NULL
+                      : ik_mcp_oauth_header(scratch, server->options->paths, url, &stale);
+    if (stale && renew_token(server)) {
+        talloc_free(scratch);
+        return;
+    }
+    if (token != NULL) {
+        headers = ik_resize_array(scratch, headers, const char *, count + 2);
+        headers[count++] = token;
+        headers[count] = NULL;
+    }
     server->http = ik_mcp_http_create(
         server, &(ik_mcp_http_options_t){
                     .http = server->options->http,
@@ -1376,7 +1454,9 @@ static void open_http(ik_mcp_server_t *server)
                     .on_failure = on_http_failure,
                     .data = server});
     talloc_free(scratch);
-    create_rpc(server);
+    if (server->rpc == NULL) { /* else calls wait for their answers after a renewal */
+        create_rpc(server);
+    }
     begin_session(server);
 }
 

@@ -58,7 +58,7 @@ class References(unittest.TestCase):
         "sessions.md": [f"session {name}" for name in (
             "list", "show", "search", "export", "import", "fork", "deliver", "delete",
             "prune")],
-        "servers.md": [f"mcp {name}" for name in ("add", "list", "show", "remove")],
+        "servers.md": [f"mcp {name}" for name in ("add", "list", "show", "remove", "login")],
         "tool-protocol.md": ["environment tools", "host ask", "host agent", "host complete"],
         "undo.md": [f"session {name}" for name in ("diff", "undo", "redo")],
     }

@@ -1,15 +1,23 @@
 """MCP servers over standard input and output: configuration, discovery, calls, and servers that
 misbehave. The server is tests/mcp_peer.py."""
+import base64
+import hashlib
+import http.server
 import json
 import os
 import shutil
+import subprocess
 import sys
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import hostile
 from agent_support import AgentTest, sent_tools
 from fake_llm import Answer, Call
 from mcp_http_peer import McpHttp
-from support import ROOT
+from support import IKIGAI, ROOT
 
 PEER = os.path.join(ROOT, "tests", "mcp_peer.py")
 READ_ONLY = {"write": "none", "network": False}
@@ -574,3 +582,166 @@ class Search(McpTest):
         names = sent_tools(turn.llm.requests[0])
         self.assertNotIn("tool_search", names)
         self.assertEqual(len([n for n in names if n.startswith("s__")]), 40)
+
+
+class Authority:
+    """A scripted authorization server. codes: what was asked for, by code; problems: what was wrong."""
+
+    def __init__(self, registers=True, issuer_path="", lasts=3600, iss=False):
+        authority = self
+        self.codes, self.problems, self.requests, self.tokens = {}, [], [], 0
+        self.lasts, self.refreshed = lasts, 0
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def answer(self, body, status=200):
+                data = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def do_GET(self):
+                authority.requests.append(self.path)
+                if self.path == "/resource":
+                    self.answer({"resource": "x", "authorization_servers": [authority.issuer],
+                                 "scopes_supported": ["never"]})
+                elif self.path == "/.well-known/oauth-authorization-server" + issuer_path:
+                    known = {"issuer": authority.issuer,
+                             "authorization_endpoint": authority.base + "/authorize",
+                             "token_endpoint": authority.base + "/token",
+                             "code_challenge_methods_supported": ["S256"],
+                             "authorization_response_iss_parameter_supported": iss}
+                    if registers:
+                        known["registration_endpoint"] = authority.base + "/register"
+                    self.answer(known)
+                else:
+                    self.answer({}, 404)
+
+            def do_POST(self):
+                text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                authority.requests.append(self.path)
+                if self.path == "/register":
+                    asked = json.loads(text)
+                    if asked["application_type"] != "native":
+                        authority.problems.append(asked)
+                    self.answer({"client_id": "registered"}, 201)
+                    return
+                form = {k: v[0] for k, v in urllib.parse.parse_qs(text).items()}
+                if form["grant_type"] == "refresh_token":
+                    authority.refreshed += 1
+                    good = form["refresh_token"] == f"refresh-{authority.tokens}"
+                else:
+                    asked = authority.codes.pop(form["code"], None)
+                    digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+                    good = asked and base64.urlsafe_b64encode(digest).decode().rstrip("=") == \
+                        asked["code_challenge"] and form["redirect_uri"] == asked["redirect_uri"] \
+                        and form["resource"] == asked["resource"] and form["client_id"] == asked["client_id"]
+                if not good:
+                    authority.problems.append(form)
+                    self.answer({"error": "invalid_grant"}, 400)
+                    return
+                authority.tokens += 1
+                authority.peer.token = f"token-{authority.tokens}"
+                self.answer({"access_token": authority.peer.token, "token_type": "Bearer",
+                             "expires_in": authority.lasts,
+                             "refresh_token": f"refresh-{authority.tokens}"})
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.base = f"http://127.0.0.1:{self.server.server_port}"
+        self.issuer = self.base + issuer_path
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Login(McpTest):
+    def begin_login(self, authority, entry=None, **options):
+        self.addCleanup(authority.stop)
+        peer = McpHttp(token="secret", challenge=f'Bearer resource_metadata="{authority.base}/resource", '
+                                                 'scope="read write"').start()
+        self.addCleanup(peer.stop)
+        authority.peer = peer
+        self.servers(web={"url": peer.url, **(entry or {})})
+        process = subprocess.Popen([IKIGAI, "mcp", "login", "web", *options.get("args", ["--no-browser"])],
+                                   env=self.env(**options.get("env", {})), cwd=self.project,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.put_down, process)
+        line = process.stdout.readline().strip()
+        asked = {k: v[0] for k, v in urllib.parse.parse_qs(urllib.parse.urlparse(line).query).items()}
+        return peer, process, line, asked
+
+    @staticmethod
+    def come_back(asked, **fields):
+        query = urllib.parse.urlencode({"state": asked["state"], **fields})
+        try:
+            return urllib.request.urlopen(asked["redirect_uri"] + "?" + query, timeout=20).status
+        except urllib.error.HTTPError as refused:
+            return refused.code
+
+    def test_login_and_renewal(self):
+        authority = Authority(issuer_path="/tenant")
+        peer, process, line, asked = self.begin_login(authority)
+        self.assertTrue(line.startswith(authority.base + "/authorize?"), line)
+        self.assertEqual((asked["scope"], asked["resource"], asked["client_id"]),
+                         ("read write", peer.url, "registered"))
+        self.assertEqual(asked["code_challenge_method"], "S256")
+        authority.codes["c1"] = asked
+        self.assertEqual(self.come_back({**asked, "state": "forged"}, code="evil"), 404)
+        self.assertEqual(self.come_back(asked, code="c1"), 200)
+        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual(authority.problems, [])
+        auth = self.path("home/.ikigai/mcp-auth.json")
+        self.assertEqual(os.stat(auth).st_mode & 0o777, 0o600)
+        self.assertEqual(self.run_tool("web__echo", {"text": "x"})["result"], {"output": "x"})
+        # The token expires in the server's eyes, then in ours: it is renewed in both cases.
+        peer.token = "changed"
+        self.assertEqual(self.run_tool("web__echo", {"text": "y"})["result"], {"output": "y"})
+        self.assertEqual(authority.refreshed, 1)
+        kept = json.loads(self.read(auth))
+        kept["servers"][peer.url]["expires_at"] = 1
+        self.write(auth, json.dumps(kept))
+        refused = len([r for r in peer.requests if "Authorization" not in r["headers"]])
+        self.assertEqual(self.run_tool("web__echo", {"text": "z"})["result"], {"output": "z"})
+        self.assertEqual(authority.refreshed, 2)
+        self.assertEqual(refused, len([r for r in peer.requests if "Authorization" not in r["headers"]]))
+        # What cannot be renewed needs another login.
+        kept = json.loads(self.read(auth))
+        kept["servers"][peer.url]["refresh_token"] = "stolen"
+        self.write(auth, json.dumps(kept))
+        peer.token = "changed"
+        envelope = self.run_tool("web__echo", {"text": "x"}, status=1)
+        self.assertEqual(envelope["error_code"], "AUTH_REQUIRED")
+        self.assertIn("ikigai mcp login web", envelope["error"])
+        self.ikigai("mcp", "remove", "web")
+        self.assertEqual(json.loads(self.read(auth))["servers"], {})
+
+    def test_failures(self):
+        authority = Authority(registers=False)
+        peer, process, line, asked = self.begin_login(authority)
+        self.assertEqual((line, process.wait(20)), ("", 1))
+        self.assertIn("oauth.client_id", process.stderr.read())
+        # A client of one's own; the browser; an answer of another issuer.
+        self.write("browser", f"#!/bin/sh\necho \"$1\" > {self.path('visited')}\n", 0o755)
+        authority = Authority(registers=False, iss=True)
+        peer, process, line, asked = self.begin_login(
+            authority, {"oauth": {"client_id": "mine", "scope": "all"}}, args=[],
+            env={"BROWSER": self.path("browser")})
+        self.assertEqual((asked["client_id"], asked["scope"]), ("mine", "all"))
+        self.assertTrue(hostile.wait_until(lambda: os.path.exists(self.path("visited")), 20))
+        self.come_back(asked, code="c", iss="http://elsewhere")
+        self.assertEqual(process.wait(20), 1)
+        self.assertIn("another authorization server", process.stderr.read())
+        peer, process, line, asked = self.begin_login(Authority())
+        self.come_back(asked, error="access_denied")
+        self.assertEqual(process.wait(20), 1)
+        self.assertIn("access_denied", process.stderr.read())
+        self.assertFalse(os.path.exists(self.path("home/.ikigai/mcp-auth.json")))
+        self.servers(local=self.server())
+        self.ikigai("mcp", "login", "local", status=1)
+        self.ikigai("mcp", "login", "nobody", status=1)
