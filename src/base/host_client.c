@@ -78,7 +78,8 @@ static res_t send_all(int fd, const char *bytes, size_t len)
     return OK;
 }
 
-/* A line that the pipe does not take at once is left out. */
+/* Each text is a line of its own on the screen. A line that the pipe does not take at once is left
+ * out. */
 static void tell_progress(ik_json_span_t string)
 {
     const char *fd = getenv("IKIGAI_PROGRESS_FD");
@@ -90,8 +91,10 @@ static void tell_progress(ik_json_span_t string)
     ik_buffer_t line;
     ik_buffer_init(&line, text, IK_BUFFER_UNLIMITED); /* bounded by PROGRESS_MAX */
     ik_json_begin_member(&line, "text");
+    bool ended = len > 0 && len <= PROGRESS_MAX && text[len - 1] == '\n';
     ik_json_append_string(&line, text, ik_utf8_cut(text, len, PROGRESS_MAX));
-    ik_buffer_append_text(&line, "}\n");
+    line.len -= ended ? 0 : 1; /* the quote */
+    ik_buffer_append_text(&line, ended ? "}\n" : "\\n\"}\n");
     struct pollfd pipe = {.fd = atoi(fd), .events = POLLOUT};
     if (poll(&pipe, 1, 0) == 1 && pipe.revents == POLLOUT) {
         ssize_t put = write(pipe.fd, line.data, line.len);

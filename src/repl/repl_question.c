@@ -155,7 +155,8 @@ static char *format_title(const void *ctx, const ik_repl_t *repl, int columns)
         ik_width_append(&fit, ik_strndup(ctx, text, strcspn(text, "\n")),
                         (size_t)columns * TITLE_ROWS, IK_WIDTH_KEEP_START);
         return ik_sprintf(ctx, "%s asks%s: %s%s", question->asked->tool, who,
-                          ik_buffer_finish(&fit), more);
+                          ik_buffer_finish(&fit),
+                          waiting == 0 ? "" : ik_sprintf(ctx, " (%zu more)", waiting));
     }
     return ik_sprintf(ctx, "Allow %s?%s allows: %s%s", question->call.name, who, question->wants,
                       more);

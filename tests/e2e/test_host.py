@@ -247,6 +247,7 @@ class Command(HostTest):
             self.sh("none", 'IKIGAI_HOST_FD= "$IKIGAI_BIN" host ask q 2> err; a=$?; '
                     'IKIGAI_HOST_FD=0 "$IKIGAI_BIN" host ask q 2> err; '
                     'printf \'[%d, %d]\' $a $?'),
+            self.sh("limited", '"$IKIGAI_BIN" host complete limited > /dev/null; echo {}'),
             # several at a time take turns; one that is killed leaves nothing open
             self.sh("several", """
 for i in 1 2 3 4; do "$IKIGAI_BIN" host complete "p$i" > "out$i" & done
@@ -266,7 +267,9 @@ printf '"%s"' "$(cat out1 out2 out3 out4 | sort | tr -d '\\n')$(cat out5)" """),
         self.assertEqual(results[5], [1, "NOT_DECLARED"])
         self.assertEqual(results[6], [1, "TOO_LARGE: The request is longer than 1 MiB"])
         self.assertEqual(results[7], [2, 2])
-        self.assertEqual(results[8], "p1p2p3p4after")
+        self.assertEqual(results[9], "p1p2p3p4after")
+        [progress] = self.turn.of("tool_progress")
+        self.assertRegex(progress["text"], r"\AHTTP 429: .*\n\Z")
 
     def answer(self, request):
         """Echoes a prompt, or the JSON that it asks for."""
@@ -276,14 +279,18 @@ printf '"%s"' "$(cat out1 out2 out3 out4 | sort | tr -d '\\n')$(cat out5)" """),
             return Answer("Done.")
         if text == "slow":
             return Answer("slow", wire=Wire(delay_head=60))
+        if text == "limited" and not self.limited:
+            self.limited = True
+            return Failure("rate_limit", headers={"retry-after": "0"})
         return Answer('{"p": 1}' if text == "p" else text.rstrip())
 
     def run_calls(self, *calls, after=(), **more):
         if not callable(after):
             return super().run_calls(*calls, after=after, **more)
         script = iter([Answer(calls=list(calls))])
-        turn = self.ask(lambda request: next(script, None) or after(request), **more)
-        return [e["result"] if e["tool_success"] else e for e in turn.envelopes()]
+        self.limited = False
+        self.turn = self.ask(lambda request: next(script, None) or after(request), **more)
+        return [e["result"] if e["tool_success"] else e for e in self.turn.envelopes()]
 
 
 class Trust(HostTest):

@@ -155,6 +155,26 @@ class Keys(AskTest):
         t.send(CTRL_C)
         self.assertEqual(self.leave(t), 0)
 
+    def test_several_agents(self):
+        """A question names its agent when there are several, and says how many wait."""
+        def answer(request):
+            words = [m for m in request.json["messages"] if m["role"] != "system"]
+            if words[-1]["role"] == "tool":
+                return Answer(f"It is {json.loads(words[-1]['content'])['result']['answer']}.")
+            return Answer(calls=[Call("ask_user", {"question": words[-1]["content"] + "?"})])
+        t = self.ready(answer)
+        t.send("one\r")
+        t.wait_for("ask_user asks: one?")
+        t.send(" first\r")
+        t.wait_for("It is first.")
+        self.settle(t)
+        t.send("/fork two\r")
+        t.wait_for("ask_user asks (agent 2): two?")
+        t.send("second\r")
+        t.wait_for("It is second.")
+        self.settle(t)
+        self.assertEqual(self.leave(t), 0)
+
     def test_an_open_question_stops_both_clocks(self):
         self.tool("patient", "import socket\n"
                   "host = socket.socket(fileno=4)\n"
