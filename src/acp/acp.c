@@ -55,7 +55,7 @@ static void initialize(ik_acp_t *acp, ik_rpc_request_t *request)
         acp,
         "{\"protocolVersion\":%d,\"agentCapabilities\":{\"loadSession\":true,"
         "\"promptCapabilities\":{\"image\":true,\"audio\":false,\"embeddedContext\":true},"
-        "\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
+        "\"mcpCapabilities\":{\"http\":true,\"sse\":false},"
         "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"close\":{},\"delete\":{}}},"
         "\"agentInfo\":{\"name\":\"ikigai\",\"title\":\"ikigai\",\"version\":\"%s\"},"
         "\"authMethods\":[]}",

@@ -185,7 +185,8 @@ static void on_event(void *data, const ik_workspace_event_t *event)
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-static ik_acp_session_t *create_session(ik_acp_t *acp, const char *folder, const char *resume)
+static ik_acp_session_t *create_session(ik_acp_t *acp, const char *folder, const char *resume,
+                                        ik_config_servers_t *servers)
 {
     const ik_acp_options_t *options = acp->options;
     ik_acp_session_t *session = ik_new(acp, ik_acp_session_t);
@@ -194,6 +195,7 @@ static ik_acp_session_t *create_session(ik_acp_t *acp, const char *folder, const
     res_t loaded = ik_config_load_again(session, session->paths, options->flags, options->config,
                                         &session->config);
     ik_config_scrub_environment(session->config);
+    ik_acp_servers_use(session->config, talloc_steal(session->config, servers));
     if (is_err(&loaded)) {
         session->failure = ik_strdup(session, loaded.message);
     }
@@ -236,48 +238,36 @@ static bool start_session(ik_acp_session_t *session, ik_rpc_request_t *request)
     return true;
 }
 
-/* Servers are not started yet; what the editor names is checked and told. */
-static bool accept_servers(ik_rpc_request_t *request)
+static bool accept_more(const ik_acp_t *acp, ik_rpc_request_t *request,
+                        const ik_config_servers_t *servers)
 {
-    ik_json_span_t servers, server;
-    size_t position = 0;
-    if (!ik_json_is(request->params, IK_JSON_OBJECT) ||
-        !ik_json_find(request->params, "mcpServers", &servers) ||
-        ik_json_kind(servers) == IK_JSON_NULL) {
-        return true;
-    }
-    if (ik_json_kind(servers) != IK_JSON_ARRAY) {
-        ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, "mcpServers must be an array", NULL);
+    if (servers == NULL) {
+        ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS,
+                      "mcpServers must be an array of {name, command, args, env} or {type, name, "
+                      "url, headers}",
+                      NULL);
         return false;
     }
-    while (ik_json_next_element(servers, &position, &server)) {
-        char *name = ik_acp_text(NULL, server, "name");
-        char *line = ik_sprintf(name, "The MCP server %.100s of the editor is not used",
-                                name == NULL ? "(without a name)" : name);
-        ik_acp_log(line);
-        talloc_free(name == NULL ? line : name);
-    }
-    return true;
-}
-
-static bool accept_more(const ik_acp_t *acp, ik_rpc_request_t *request)
-{
     if (acp->session_count >= SESSIONS_MAX) {
         ik_rpc_refuse(request, IK_RPC_INTERNAL_ERROR, "Too many open sessions: close some", NULL);
         return false;
     }
-    return accept_servers(request);
+    return true;
 }
 
 void ik_acp_session_new(ik_acp_t *acp, ik_rpc_request_t *request)
 {
     void *scratch = talloc_new(acp);
     char *folder = ik_acp_session_folder(scratch, request);
-    if (folder == NULL || !accept_more(acp, request)) {
+    ik_config_servers_t *servers = NULL;
+    if (folder != NULL && !ik_acp_servers_read(scratch, request->params, &servers)) {
+        servers = NULL;
+    }
+    if (folder == NULL || !accept_more(acp, request, servers)) {
         talloc_free(scratch);
         return;
     }
-    ik_acp_session_t *session = create_session(acp, folder, NULL);
+    ik_acp_session_t *session = create_session(acp, folder, NULL, servers);
     talloc_free(scratch);
     if (!start_session(session, request)) {
         return;
@@ -321,16 +311,20 @@ void ik_acp_session_open(ik_acp_t *acp, ik_rpc_request_t *request, bool replays)
     char *id = ik_acp_text(scratch, request->params, "sessionId");
     ik_acp_session_t *session = id == NULL ? NULL : ik_acp_session_find(acp, id);
     char *folder = NULL;
+    ik_config_servers_t *servers;
+    if (!ik_acp_servers_read(scratch, request->params, &servers)) {
+        servers = NULL;
+    }
     if (id == NULL) {
         ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, "sessionId must be a string", NULL);
     } else if (!is_id(id)) {
         refuse_unknown(request, id);
     } else if ((folder = ik_acp_session_folder(scratch, request)) != NULL &&
-               accept_more(acp, request)) {
+               accept_more(acp, request, servers)) {
         if (session != NULL) {
             open_again(session, request, folder, replays);
         } else {
-            session = create_session(acp, folder, id);
+            session = create_session(acp, folder, id, servers);
             session->opening = request;
             session->replays = replays;
             start_session(session, request);

@@ -176,6 +176,13 @@ bool ik_acp_options_is_command(const ik_acp_session_t *session, const char *line
 /* What slash commands print is sent as the agent's message. */
 extern const ik_command_screen_t ik_acp_screen;
 
+/* --- acp_servers.c: */
+
+/* Reads mcpServers of the params, on ctx. false: it is not as the protocol says. */
+bool ik_acp_servers_read(const void *ctx, ik_json_span_t params, ik_config_servers_t **out);
+/* Adds them, which live as long, to those of the configuration. */
+void ik_acp_servers_use(ik_config_t *config, const ik_config_servers_t *servers);
+
 /* --- acp_history.c: */
 
 void ik_acp_history_list(ik_acp_t *acp, ik_rpc_request_t *request);

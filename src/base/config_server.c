@@ -269,7 +269,7 @@ static void read_member(reading_t *reading, ik_json_span_t key, ik_json_span_t v
 
 /* --- entries ----------------------------------------------------------------------------- */
 
-static void add(ik_config_servers_t *servers, ik_config_server_t *server)
+void ik_config_server_add(ik_config_servers_t *servers, ik_config_server_t *server)
 {
     for (size_t i = 0; i < servers->count; i++) {
         if (strcmp(servers->list[i]->name, server->name) == 0) {
@@ -322,7 +322,7 @@ static void read_entry(ik_config_loader_t *loader, ik_config_servers_t *servers,
     if (reading.failed) {
         talloc_free(server);
     } else {
-        add(servers, server);
+        ik_config_server_add(servers, server);
     }
 }
 

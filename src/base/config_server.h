@@ -13,6 +13,8 @@ void ik_config_server_read(ik_config_loader_t *loader, const char *name, ik_json
  * An entry with a fault is left out. text[len] must be NUL. */
 ik_config_servers_t *ik_config_server_parse_project(const void *ctx, const char *path,
                                                     const char *text, size_t len);
+/* Adds a server, which lives as long, or replaces the one of that name. */
+void ik_config_server_add(ik_config_servers_t *servers, ik_config_server_t *server);
 /* [A-Za-z0-9_-]{1,64} */
 bool ik_config_server_is_name(const char *name);
 /* Expands ${VAR} and ${VAR:-default}; NULL when a variable without a default is not set, and

@@ -382,7 +382,7 @@ ik_mcp_t *ik_mcp_create(const void *ctx, const ik_mcp_options_t *options, bool t
 
 const ik_tool_supplier_t *ik_mcp_supplier(ik_mcp_t *mcp)
 {
-    return &mcp->supplier;
+    return mcp == NULL ? NULL : &mcp->supplier;
 }
 
 /* --- the end ----------------------------------------------------------------------------- */

@@ -208,9 +208,7 @@ static char *redirect(const void *ctx, const ik_tool_request_t *request, const c
 /* Lets the tool work on a copy. false: it cannot be made. */
 static bool run_on_copy(call_t *call, const char *text, size_t len)
 {
-    const char *temporary = getenv("TMPDIR");
-    char *folder = ik_sprintf(call, "%s/ikigai-XXXXXX",
-                              temporary == NULL || *temporary != '/' ? "/tmp" : temporary);
+    char *folder = ik_strdup(call, "/tmp/ikigai-XXXXXX");
     if (mkdtemp(folder) == NULL) {
         return false;
     }

@@ -3,13 +3,14 @@ import base64
 import json
 import os
 import signal
+import sys
 
 import hostile
 from acp_client import Editor, texts
-from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_results
+from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_results, sent_tools
 from fake_llm import Answer, Call, Failure, Wire
 from image_support import png
-from support import tool_script
+from support import ROOT, tool_script
 
 
 def choose(option):
@@ -47,6 +48,7 @@ class Connection(AcpTest):
         able = result["agentCapabilities"]
         self.assertEqual((able["loadSession"], able["promptCapabilities"]),
                          (True, {"image": True, "audio": False, "embeddedContext": True}))
+        self.assertEqual(able["mcpCapabilities"], {"http": True, "sse": False})
         self.assertEqual(able["sessionCapabilities"],
                          {"list": {}, "resume": {}, "close": {}, "delete": {}})
         self.assertEqual((result["agentInfo"]["name"], result["authMethods"]), ("ikigai", []))
@@ -533,6 +535,42 @@ class Questions(AcpTest):
         editor.call("session/load", {"sessionId": session, "cwd": self.project, "mcpServers": []})
         (plan,) = [u for u in editor.updates(editor.log[before:]) if u["sessionUpdate"] == "plan"]
         self.assertEqual(plan["entries"], entries)
+
+
+class Servers(AcpTest):
+    def server(self, name, **script):
+        return {"name": name, "command": sys.executable,
+                "args": [os.path.join(ROOT, "tests", "mcp_peer.py"), json.dumps(script)],
+                "env": [{"name": "A", "value": "b"}]}
+
+    def test_servers_of_the_editor(self):
+        """They belong to their session; one that cannot start costs nothing else."""
+        editor = self.editor([Answer(calls=[Call("my_server__echo", {"text": "Hello"})]),
+                              Answer("Done."), Answer("Done.")])
+        servers = [self.server("my server", tools=["echo"]),
+                   {"name": "broken", "command": "/no/such/program", "args": [], "env": []},
+                   {"type": "sse", "name": "old", "url": "http://127.0.0.1:9/", "headers": []}]
+        new = editor.call("session/new", {"cwd": self.project, "mcpServers": servers})
+        reason, updates = editor.prompt(new["sessionId"], "Go")
+        self.assertEqual(reason, "end_turn")
+        (call,) = [u for u in updates if u["sessionUpdate"] == "tool_call"]
+        self.assertEqual((call["title"], call["kind"]), ("my_server__echo", "other"))
+        (ended,) = [u for u in updates if u.get("status") == "completed"]
+        self.assertIn("Hello", json.dumps(ended["content"]))
+        self.assertIn("broken", texts(updates, "agent_thought_chunk") + "".join(editor.errors))
+        editor.prompt(editor.open(self.project), "Go")
+        self.assertIn("my_server__echo", sent_tools(self.llm.requests[0]))
+        self.assertNotIn("my_server__echo", sent_tools(self.llm.requests[2]))
+        self.assertEqual(editor.end(), 0)
+
+    def test_wrong_entries(self):
+        editor = self.editor()
+        for entry in ("x", {}, {"name": "a"}, {"name": 1, "command": "x", "args": [], "env": []},
+                      {"name": "a", "command": "x", "args": "y", "env": []},
+                      {"name": "a", "command": "x", "args": [1], "env": []},
+                      {"name": "a", "command": "x", "args": [], "env": {"A": "b"}},
+                      {"type": "http", "name": "a", "headers": []}):
+            editor.call("session/new", {"cwd": self.project, "mcpServers": [entry]}, error=-32602)
 
 
 class Cancelling(AcpTest):
