@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 #include "serve/mcp_serve.h"
 
-/* The tools that are offered: all of them, or those named in a list with commas. */
+/* The tools that are offered: all but those of other servers, or those named in a list with commas.
+ */
 static res_t choose_tools(const void *ctx, const ik_tool_registry_t *found, const char *names,
                           ik_tool_registry_t *offered)
 {
@@ -14,7 +15,8 @@ static res_t choose_tools(const void *ctx, const ik_tool_registry_t *found, cons
     char *list = names == NULL ? NULL : ik_sprintf(ctx, ",%s,", names);
     for (size_t i = 0; i < found->count; i++) {
         char *word = ik_sprintf(ctx, ",%s,", found->entries[i]->name);
-        if (list == NULL || strstr(list, word) != NULL) {
+        bool is_own = found->entries[i]->source != IK_TOOL_SERVER;
+        if (is_own && (list == NULL || strstr(list, word) != NULL)) {
             offered->entries[offered->count++] = found->entries[i];
         }
     }
@@ -24,7 +26,7 @@ static res_t choose_tools(const void *ctx, const ik_tool_registry_t *found, cons
         if (next != NULL) {
             *next++ = '\0';
         }
-        if (ik_tool_registry_lookup(found, name) == NULL) {
+        if (ik_tool_registry_lookup(offered, name) == NULL) {
             return ERR(INVALID, "--tools: there is no tool '%s'; ikigai tool list shows them",
                        name);
         }

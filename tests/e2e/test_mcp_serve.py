@@ -4,12 +4,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 from agent_support import AgentTest
 from image_support import png
-from support import IKIGAI, tool_script
+from support import IKIGAI, ROOT, tool_script
 
 PREFIX = "io.modelcontextprotocol/"
 MODERN = "2026-07-28"
@@ -205,6 +206,23 @@ class Tools(ServeTest):
         client.end()
         for args in (["--tools", "grep,nope"], ["--tools", ""], ["--mode", "wild"]):
             self.assertEqual(self.ikigai("mcp", "serve", *args, status=2).out, "")
+
+    def test_not_those_of_other_servers(self):
+        peer = os.path.join(ROOT, "tests", "mcp_peer.py")
+        self.config({"mcpServers": {"s": {"command": sys.executable, "args": [peer, "{}"]}}})
+        self.assertIn("s__plain", self.ikigai("tool", "list").out)
+        client = self.client()
+        self.assertNotIn("s__", json.dumps(client.ask("tools/list")))
+        self.assertEqual(client.ask("tools/call", {"name": "s__plain"})["error"]["code"], -32602)
+        client.end()
+        self.ikigai("mcp", "serve", "--tools", "s__plain", status=2)
+
+    def test_a_tool_that_asks(self):
+        client = self.client()
+        result = client.call("ask_user", {"question": "Why?"})
+        self.assertEqual((result["isError"], result["structuredContent"]["error_code"]),
+                         (True, "NO_USER"))
+        client.end()
 
     def test_a_projects_tools_need_trust(self):
         self.project_tool("mine", tool_script("mine", "echo '{\"a\":1}'"))
