@@ -20,6 +20,7 @@ CC ?= cc
 OUT ?= .
 BUILD ?= $(if $(filter .,$(OUT)),build/obj,$(OUT)/obj)
 PYTHON ?= /usr/bin/python3
+PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 
 ifneq ($(words $(PREFIX)),1)
@@ -190,7 +191,7 @@ FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
 DRIVERS := $(call programs,tests/e2e/*_driver.c tests/provider/*_driver.c \
     tests/promises/history_driver.c tests/promises/foreign_driver.c tests/browser/export_driver.c \
     tests/escape/*_driver.c)
-$(UNIT_TESTS): LINK = $(shell pkg-config --libs check)
+$(UNIT_TESTS): LINK = $(shell $(PKG_CONFIG) --libs check)
 $(FUZZERS): LINK := -fsanitize=fuzzer
 $(BUILD)/tests/e2e/vterm_driver: LINK := -lvterm
 $(UNIT_TESTS) $(FUZZERS) $(DRIVERS): %: %.o $(LIB_APP) $(LIB_PARTS) $(LIB_COMMON) $(LIB_BASE)
@@ -309,7 +310,7 @@ NEEDED_COMMANDS := $(patsubst %,need-%,clang valgrind cppcheck clang-tidy node n
     dpkg-buildpackage dh lintian)
 .PHONY: need-check $(NEEDED_COMMANDS)
 need-check: need-%:
-	@pkg-config --exists $* || $(NEEDED)
+	@$(PKG_CONFIG) --exists $* || $(NEEDED)
 $(NEEDED_COMMANDS): need-%:
 	@command -v $* > /dev/null || $(NEEDED)
 

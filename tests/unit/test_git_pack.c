@@ -245,7 +245,7 @@ START_TEST(test_circle)
 {
     unsigned char name[SHA1_SIZE];
     fill_name(name, 2);
-    size_t head = pack.data[offsets[2]] < 0 ? 2 : 1;
+    size_t head = ((unsigned char)pack.data[offsets[2]] & 0x80) != 0 ? 2 : 1;
     memcpy(pack.data + offsets[2] + head, name, SHA1_SIZE);
     ck_assert_int_eq(read_all(pack.data, pack.len, list.data, list.len), OBJECTS - 1);
 }
