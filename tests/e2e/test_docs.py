@@ -277,6 +277,7 @@ class ProtocolExamples(ScratchTest):
     def setUp(self):
         super().setUp()
         self.env = clean_env(IKIGAI_HOME=self.path("home"))
+        self.write("home/config.json", '{"schema_timeout_ms": 60000}')  # Python, on a busy machine
         self.examples = examples()
 
     def install(self, language, name):

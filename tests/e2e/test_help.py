@@ -11,7 +11,7 @@ import unicodedata
 from support import IKIGAI, OUT, ROOT, IkigaiTest
 
 REFERENCE = ["options", "commands", "slash", "keys", "config", "environment", "files", "exit"]
-CHAPTERS = ["configuration", "editors", "export", "extending", "headless", "images", "interactive", "permissions",
+CHAPTERS = ["coming-from", "configuration", "editors", "export", "extending", "headless", "images", "interactive", "permissions",
             "providers", "security", "serve", "servers", "sessions", "tool-protocol", "undo"]
 ESCAPE = "\x1b"
 
