@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import sys
 import time
 
 from agent_support import AgentTest, sent_messages, sent_results
@@ -265,6 +266,21 @@ class Calls(HookTest):
             self.assertFalse(os.path.exists(f"/proc/{int(self.read('pid'))}"))
             os.remove(self.path("pid"))
             os.remove(self.path(f"home/.ikigai/hooks/{event}/slow"))
+
+
+class ServerTools(HookTest):
+    def test_a_tool_of_a_server(self):
+        self.answering("before_tool", "a", {"updated_input": {"text": "from the hook"}})
+        self.hook("after_tool", "b", RECORD + "echo seen")
+        peer = {"command": sys.executable, "args": [os.path.join(ROOT, "tests", "mcp_peer.py"), "{}"]}
+        turn = self.ask([Answer(calls=[Call("s__echo", {"text": "from the model"}),
+                                       Call("bash", {"command": "echo mine"})]), Answer("Done.")],
+                        config={"mcpServers": {"s": peer},
+                                "hooks": {"a": {"tools": ["s__*"]}, "b": {"tools": ["s__echo"]}}})
+        first, second = turn.envelopes()
+        self.assertEqual((first["result"]["output"], first["hook"]), ("from the hook", "seen"))
+        self.assertEqual((second["result"]["output"], "hook" in second), ("mine", False))
+        self.assertEqual([p["tool_name"] for p in self.seen()], ["s__echo"])
 
 
 class OtherFormats(HookTest):
