@@ -440,7 +440,8 @@ static void take_op(ik_host_channel_t *channel, ik_json_span_t object, ik_json_s
                           shown));
     } else if (op == NULL) {
         refuse(channel, id, IK_HOST_UNKNOWN_OP,
-               ik_sprintf(scratch, "The operation '%s' is not available here", shown));
+               ik_sprintf(scratch, "The operation '%s' is not available here: it needs a session",
+                          shown));
     } else if (channel->open_count >= IK_HOST_OPEN_MAX) {
         refuse(channel, id, IK_HOST_LIMIT,
                ik_sprintf(scratch, "At most %d requests of a call can be open", IK_HOST_OPEN_MAX));

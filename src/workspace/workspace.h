@@ -313,7 +313,7 @@ size_t ik_workspace_jobs_running(const ik_workspace_t *workspace);
 bool ik_workspace_job_at(const ik_workspace_t *workspace, size_t index, ik_workspace_job_t *out);
 /* Ends a job, soon. False: no such job is running. */
 bool ik_workspace_end_job(ik_workspace_t *workspace, const char *id);
-/* Ends all jobs and returns how many were running. */
+/* Ends all jobs and returns how many were running and not about to end. */
 size_t ik_workspace_end_jobs(ik_workspace_t *workspace);
 
 /* --- custom commands and skills ---------------------------------------------------------- */

@@ -35,6 +35,7 @@ typedef struct {
     char id[ID_LENGTH + 1];
     char *command;
     ik_process_t *process; /* NULL: it has ended */
+    bool ending;           /* it was asked to */
     int exit_code;         /* -1: not known */
     int64_t started_ms;
     int64_t ended_ms;
@@ -88,14 +89,19 @@ static void on_output(void *data, bool err, const char *bytes, size_t len)
 {
     job_t *job = data;
     (void)err; /* it has joined the output */
+    if (job->rest_len == 0) {
+        size_t complete = complete_length(bytes, len);
+        ik_head_tail_add(&job->output, bytes, complete);
+        job->rest_len = len - complete;
+        memcpy(job->rest, bytes + complete, job->rest_len);
+        return;
+    }
     ik_buffer_t joined;
     ik_buffer_init(&joined, job, IK_BUFFER_UNLIMITED); /* one read of a pipe */
     ik_buffer_append(&joined, job->rest, job->rest_len);
     ik_buffer_append(&joined, bytes, len);
-    size_t complete = complete_length(joined.data, joined.len);
-    ik_head_tail_add(&job->output, joined.data, complete);
-    job->rest_len = joined.len - complete;
-    memcpy(job->rest, joined.data + complete, job->rest_len);
+    job->rest_len = 0;
+    on_output(job, err, joined.data, joined.len);
     ik_buffer_reset(&joined);
 }
 
@@ -372,6 +378,7 @@ void ik_workspace_start_job_request(void *data, ik_host_request_t *request)
     } else {
         wait_for_end(request, job, ends ? -1 : seconds);
         if (ends) {
+            job->ending = true;
             ik_process_cancel(job->process);
         }
     }
@@ -414,6 +421,7 @@ bool ik_workspace_end_job(ik_workspace_t *workspace, const char *id)
     if (job == NULL || job->process == NULL) {
         return false;
     }
+    job->ending = true;
     ik_process_cancel(job->process);
     return true;
 }
@@ -422,14 +430,15 @@ bool ik_workspace_end_job(ik_workspace_t *workspace, const char *id)
 size_t ik_workspace_end_jobs(ik_workspace_t *workspace)
 {
     ik_workspace_jobs_t *jobs = workspace->jobs;
-    size_t running = jobs->running;
+    size_t stopped = 0;
     for (size_t i = 0; i < jobs->count; i++) {
         while (jobs->jobs[i]->waiters != NULL) {
             ik_host_request_fail(jobs->jobs[i]->waiters->request, IK_HOST_CANCELLED,
                                  "ikigai is about to leave");
         }
+        stopped += jobs->jobs[i]->process != NULL && !jobs->jobs[i]->ending;
         talloc_free(jobs->jobs[i]);
     }
     jobs->count = jobs->running = 0;
-    return running;
+    return stopped;
 }

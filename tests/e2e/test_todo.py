@@ -1,10 +1,13 @@
 """The todo list: a checklist on the screen, its open items above the draft, and what survives of it."""
 import json
+import os
 import re
 
+import hostile
 from agent_support import FORMATS, AgentTest, sent_messages
-from fake_llm import Answer, Call, Usage, Wire
+from fake_llm import Answer, Call, Usage
 from repl_support import ReplTest
+from support import ROOT
 
 
 def todo(*items):
@@ -52,6 +55,20 @@ class Screen(ReplTest):
         t.close()
         t = self.start(None, "-c")
         t.wait_until(lambda: sum("[ ] later" in row for row in screen(t)) == 2, "the list and the pinned item")
+        t.close()
+
+
+class Display(ReplTest):
+    def test_the_example_of_the_manual(self):
+        with open(os.path.join(ROOT, "docs", "extending.md"), encoding="utf-8") as f:
+            (text,) = [part.split("```")[0] for part in f.read().split("```sh\n")
+                       if '"display": "table"' in part.split("```")[0]]
+        tools = os.path.join(self.home, "tools")
+        os.makedirs(tools, mode=0o700)
+        hostile.write_program(os.path.join(tools, "disks"), text)
+        t = self.ready([Answer("", calls=[Call("disks", {})]), Answer("Shown.")], rows=50)
+        self.say(t, "show", "Shown.")
+        t.wait_for(re.compile(r"^● disks \[user\]\n└ #1 ok[^\n]*\ndisk +used\n─+ +─+\n/\S* +\d*[-%]", re.M))
         t.close()
 
 

@@ -46,7 +46,9 @@ static const ik_tool_program_t program = {
         "\"usage\":{\"type\":\"object\",\"description\":\"Tokens and cost of its work\"},"
         "\"agent\":{\"type\":\"integer\",\"description\":\"Its number in the session\"}},"
         "\"required\":[\"text\",\"usage\",\"agent\"]}",
-    .limits = "The task takes at most 1 MiB; more than 96 KB of the answer are cut.",
+    .limits =
+        "The task takes at most 1 MiB, the arguments 1 GB; more than 96 KB of the answer are cut.",
+    .display = IK_DISPLAY_MARKDOWN,
     .parallel = true,
     .effects = {.write = IK_WRITE_NONE},
     .host = IK_HOST_AGENT,
