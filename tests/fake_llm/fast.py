@@ -17,16 +17,20 @@ from fake_llm.wire import head
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.I)
 LINE = re.compile(rb"POST (\S+) HTTP/1\.1\r\n")
 PATHS = [(b"/chat/completions", "chat"), (b"/responses", "responses"),
-         (b"/v1/messages", "anthropic"), (b":streamGenerateContent", "gemini")]
+         (b"/v1/messages", "anthropic"), (b":streamGenerateContent", "gemini"),
+         (b":generateContent", "gemini whole")]
 STREAM = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"}
 BODIES = {"chat": {"stream_options": {"include_usage": True, "include_obfuscation": False}},
           "responses": {"stream_options": {"include_obfuscation": False}}}
 MODELS = {"gemini": "gemini-3.8-flash"}
+BESIDE = "Beside."
 
 
 def prepared(format, turns, call, text):
-    """The bytes of turns responses that call the tool and of one that says the text."""
-    answers = [Answer(calls=[Call(call.name, call.args)]) for _ in range(turns)] + [Answer(text)]
+    """The bytes of turns responses that call the tool, of one that says the text, and of one for
+    requests beside the turns."""
+    answers = [Answer(calls=[Call(call.name, call.args)]) for _ in range(turns)]
+    answers += [Answer(text), Answer(BESIDE)]
     out = []
     for number, answer in enumerate(answers, 1):
         ask = Ask(format, BODIES.get(format, {}), MODELS.get(format, "fake"), number=number)
@@ -35,15 +39,27 @@ def prepared(format, turns, call, text):
     return out
 
 
+def prepared_whole(format):
+    """The bytes of a response beside the turns that is not streamed."""
+    ask = Ask(format, {}, MODELS.get(format, "fake"), stream=False)
+    body = render(Answer(BESIDE), ask).body(ask)
+    return head(200, {"content-type": "application/json", "content-length": len(body)}) + body
+
+
 class FastLLM:
-    """Counts requests over all connections: for one session at a time."""
+    """Counts requests over all connections: for one session at a time. beside: requests that do not
+    offer the tool, as for a title, get another text and are not counted. A path that is not known
+    gets a 404."""
 
     def __init__(self, turns, call, text="Done.", formats=("chat", "responses", "anthropic",
-                 "gemini"), check=True, dialect="openai", port=0):
+                 "gemini"), check=True, dialect="openai", port=0, beside=False):
         self.answers = {name: prepared(name, turns, call, text) for name in formats}
+        self.whole = {"gemini whole": prepared_whole("gemini")}
         self.turn = itertools.cycle(range(turns + 1))
         self.check, self.dialect = check, dialect
+        self.offer = b'"%s"' % call.name.encode() if beside else b""
         self.times = []  # [received, sent, bytes of the request]; timings() when all is done
+        self.beside = []  # bytes of each request that is not counted
         self.problems = []
         self.listener = socket.create_server(("127.0.0.1", port))
         self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
@@ -81,8 +97,14 @@ class FastLLM:
                         return
                     buffer += data
                 times = [time.monotonic_ns(), None, total]
-                self.times.append(times)
-                sock.sendall(self.answer(buffer, end, total))
+                path = LINE.match(buffer)[1]
+                format = next((name for part, name in PATHS if part in path), None)
+                counted = format in self.answers and self.offer in buffer
+                if counted:
+                    self.times.append(times)
+                else:
+                    self.beside.append(total)
+                sock.sendall(self.answer(format, buffer, end, total, counted))
                 times[1] = time.monotonic_ns()
                 buffer = buffer[total:]
         except (OSError, TypeError):  # hung up, or a request without length
@@ -90,14 +112,15 @@ class FastLLM:
         finally:
             sock.close()
 
-    def answer(self, buffer, end, total):
-        path = LINE.match(buffer)[1]
-        format = next(name for part, name in PATHS if part in path)
+    def answer(self, format, buffer, end, total, counted):
+        if format not in self.answers:
+            return self.whole.get(format) or head(404, {"content-length": 0})
         if self.check:
-            problems = validate(format, path.decode(), None, buffer[end:total], self.dialect)
+            path = LINE.match(buffer)[1].decode()
+            problems = validate(format, path, None, buffer[end:total], self.dialect)
             if problems:
                 self.problems += problems
                 body = dumps(body_of(refusal_of(problems), format))
                 return head(400, {"content-type": "application/json",
                                   "content-length": len(body)}) + body
-        return self.answers[format][next(self.turn)]
+        return self.answers[format][next(self.turn) if counted else -1]

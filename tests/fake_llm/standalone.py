@@ -23,6 +23,8 @@ def options():
                         "of a tool, then a text, over and over")
     parser.add_argument("--tool", default="glob")
     parser.add_argument("--args", type=json.loads, default={"pattern": "*"})
+    parser.add_argument("--beside", action="store_true", help="with --fast: requests that do not "
+                        "offer the tool get another text and are not counted")
     parser.add_argument("--text", default="Done.")
     parser.add_argument("--log", help="where to write what happened at the end (default: stdout)")
     return parser.parse_args()
@@ -69,13 +71,15 @@ def run_script(given, wait):
 
 
 def run_fast(given, wait):
-    """Each line: received and sent in ns of CLOCK_MONOTONIC, bytes of the request."""
+    """Each line: received and sent in ns of CLOCK_MONOTONIC, bytes of the request. Then what was not
+    counted, and problems."""
     llm = FastLLM(given.fast, Call(given.tool, given.args), given.text, check=given.check,
-                  dialect=given.dialect, port=given.port)
+                  dialect=given.dialect, port=given.port, beside=given.beside)
     gc.collect()
     gc.freeze()
     gc.disable()
     threading.Thread(target=llm.run, daemon=True).start()
     print(llm.url, flush=True)
     wait()
-    return ["%d %d %d" % times for times in llm.timings()] + [f"# {p}" for p in llm.problems]
+    return (["%d %d %d" % times for times in llm.timings()]
+            + [f"# beside: {size} bytes" for size in llm.beside] + [f"# {p}" for p in llm.problems])

@@ -466,6 +466,24 @@ class Program(ServerTest):
         self.assertEqual(len(times), 4)
         self.assertTrue(all(a[1] <= b[0] for a, b in zip(times, times[1:])))
 
+    def test_fast_with_requests_beside_the_turns(self):
+        child = self.start("--fast", "1", "--tool", "ls", "--text", "Bye.", "--no-validate",
+                           "--beside")
+        client = self.connect(child)
+        bodies = [self.post(client, body=body).read()
+                  for body in ({"title": 1}, {"tool": "ls"}, {"title": 2}, {"tool": "ls"})]
+        self.assertEqual([b'"ls"' in body for body in bodies], [False, True, False, False])
+        self.assertEqual([b"By" in body for body in bodies], [False, False, False, True])
+        for path, status, words in (("/v1/elsewhere", 404, b""),
+                                    ("/v1beta/models/m:generateContent", 200, b'"Beside."')):
+            client.request("POST", path, b'{"tool": "ls"}')
+            said = client.getresponse()
+            self.assertEqual(said.status, status)
+            self.assertIn(words, said.read())
+        lines = self.end(child)
+        self.assertEqual([line.split(":")[0] for line in lines[2:]], ["# beside"] * 4)
+        self.assertEqual([len(line.split()) for line in lines[:2]], [3, 3])
+
 
 if __name__ == "__main__":
     unittest.main()
