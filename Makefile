@@ -5,6 +5,7 @@
 #   make test-NAME      build and run tests/*/test_NAME.c or .py; K=WORD picks some of its tests
 #   make promises       test every promise of docs/promises.md; promises-quick takes minutes
 #   make bench          measure speed and memory, each figure against a yardstick
+#   make bench-peers    measure other agents in the same way as ikigai
 #   make install        PREFIX=/usr/local DESTDIR=; uninstall takes the same two
 #   make dist           build/ikigai-VERSION.tar.gz; make deb builds a Debian package from it
 #   make format         run clang-format on all sources
@@ -219,7 +220,7 @@ $(FAST_CLOCK): tests/e2e/fast_clock.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -D_GNU_SOURCE -O2 -Wall -Wextra -fPIC -shared -o $@ $<
 
-.PHONY: unit-tests drivers lint format docs check check-unit promises promises-quick bench
+.PHONY: unit-tests drivers lint format docs check check-unit promises promises-quick bench bench-peers
 unit-tests: $(UNIT_TESTS) drivers
 drivers: $(DRIVERS) $(FAST_CLOCK)
 $(UNIT_TESTS:%=%.o): | need-check
@@ -249,6 +250,14 @@ promises promises-quick: all drivers
 	@$(RUN) $(if $(ONLY),-k '$(ONLY)') $@
 bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick mcp_echo) $(BENCHES)
 	@$(PYTHON) bench/run --out $(OUT)
+# npm installs other agents below $(DEEP)/agents. ikigai is installed there for its size, without
+# debugging symbols, as packages have it.
+WEIGHED = $(DEEP)/agents/ikigai
+bench-peers: need-node need-npm all drivers
+	@rm -rf $(WEIGHED)
+	@DESTDIR=$(abspath $(WEIGHED)) $(MAKE) -s install
+	@find $(WEIGHED) -name share -prune -o -type f -perm -u+x -exec strip {} +
+	@IKIGAI_OUT=$(OUT) $(PYTHON) bench/peers.py $(if $(ROUNDS),--rounds $(ROUNDS))
 
 # Each part of check-deep builds a tree of its own below $(DEEP).
 .PHONY: check-deep check-clang check-asan check-valgrind check-fuzz check-analysis check-fresh

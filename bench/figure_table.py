@@ -41,10 +41,15 @@ def missed(figures):
 
 
 def show(figures):
-    rows = [TITLE] + [row(f) for f in figures]
-    # The reason for skipping a figure may extend over the other columns.
-    widths = [max(len(r[i]) for r in rows if i == 0 or len(r) == len(TITLE))
-              for i in range(len(TITLE))]
+    align([TITLE] + [row(f) for f in figures])
+
+
+def align(rows):
+    """Prints rows, of which the first is the title. One with fewer cells says why a figure was
+    skipped, which may extend over the other columns."""
+    title = rows[0]
+    widths = [max(len(r[i]) for r in rows if i == 0 or len(r) == len(title))
+              for i in range(len(title))]
     for cells in rows:
         print(" | ".join(c.ljust(w) for c, w in zip(cells, widths)).rstrip())
 

@@ -1,4 +1,5 @@
-"""Draws the most important figures of a run: start, memory, a turn.
+"""Draws the most important figures of a run: start, memory, a turn. Also draws ikigai beside other
+agents.
 
 One row per program on a common scale, names on the left and values on the right, so that no label
 overlaps a mark or another label. Dots instead of bars, because on a logarithmic scale the length of
@@ -49,21 +50,40 @@ def plain(value):
     return f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
 
 
+def worded(value, unit):
+    return "not measured" if value is None else f"{plain(value)} {unit}"
+
+
 def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
 
 
 class Figure:
-    """The marks of one figure; values that are not positive are left out."""
+    """The marks of one figure. A program without a value has a row without a mark."""
+
+    def __init__(self, name, unit, programs=()):
+        self.name, self.unit = name, unit
+        self.programs = list(programs)  # (kind, name, value)
+        self.gap = self.peers = self.budget = self.budget_words = None
+        self.missed = False
+
+    def numbers(self):
+        numbers = [value for _, _, value in self.programs if value is not None]
+        return numbers + list(self.peers or ()) + ([self.budget] if self.budget else [])
+
+    def rows(self):
+        return len(self.programs) + bool(self.peers)
+
+
+class Measured(Figure):
+    """What a benchmark said; values that are not positive are left out."""
 
     def __init__(self, name, unit, said):
-        self.name, self.unit = name, unit
-        self.gap = None if said and is_number(said.get("value")) else why_missing(said)
-        self.programs = []  # (kind, name, value)
-        self.peers = self.budget = self.budget_words = None
-        self.missed = False
-        if self.gap is None:
+        super().__init__(name, unit)
+        if said and is_number(said.get("value")):
             self.read(said)
+        else:
+            self.gap = why_missing(said)
 
     def read(self, said):
         self.programs.append(("ours", "ikigai", said["value"]))
@@ -84,13 +104,6 @@ class Figure:
             self.budget_words += self.unit
         if self.missed:
             self.budget_words += ", missed"
-
-    def numbers(self):
-        numbers = [value for _, _, value in self.programs]
-        return numbers + list(self.peers or ()) + ([self.budget] if self.budget else [])
-
-    def rows(self):
-        return len(self.programs) + bool(self.peers)
 
 
 def why_missing(said):
@@ -161,24 +174,25 @@ class Drawing:
 
     # ---- from top to bottom, y goes down as it is drawn
 
-    def head(self, about):
+    def head(self, about, title, theirs, budget):
         self.y += 46
-        self.text(MARGIN, self.y, f"ikigai {about['version']}: start, memory, a turn", "title")
+        self.text(MARGIN, self.y, title, "title")
         self.y += 22
         machine = about["machine"]
         self.text(MARGIN, self.y, f"{machine['cpu']}, {machine['cores']} cores, "
                   f"{machine['system']}; {about['date']}", "faint")
         self.y += 28
-        self.legend()
+        self.legend(theirs, budget)
 
-    def legend(self):
+    def legend(self, theirs, budget):
         y = self.y - 4
         self.add("circle", cx=MARGIN + 6, cy=y, r=5.5, class_="ours")
         self.text(MARGIN + 18, self.y, "ikigai", "faint")
         self.add("circle", cx=MARGIN + 86, cy=y, r=4.5, class_="theirs")
-        self.text(MARGIN + 98, self.y, "its yardstick, measured in the same run", "faint")
-        self.line(MARGIN + 424, y - 8, MARGIN + 424, y + 8, "mark")
-        self.text(MARGIN + 434, self.y, "its budget", "faint")
+        self.text(MARGIN + 98, self.y, f"{theirs}, measured in the same run", "faint")
+        if budget:
+            self.line(MARGIN + 424, y - 8, MARGIN + 424, y + 8, "mark")
+            self.text(MARGIN + 434, self.y, "its budget", "faint")
         self.y += 16
 
     def panel(self, title, unit, figures):
@@ -227,10 +241,11 @@ class Drawing:
         self.text(WIDTH - MARGIN, self.y + 15, value, f"{class_} value", "end")
 
     def program(self, scale, kind, name, value, unit):
-        x, y = scale.place(value), self.y + 11
-        self.names(name, f"{plain(value)} {unit}", "ours" if kind == "ours" else "faint")
-        self.line(LEFT, y, x, y, "guide")
-        self.add("circle", cx=x, cy=y, r=5.5 if kind == "ours" else 4.5, class_=kind)
+        self.names(name, worded(value, unit), "ours" if kind == "ours" else "faint")
+        if value is not None:
+            x, y = scale.place(value), self.y + 11
+            self.line(LEFT, y, x, y, "guide")
+            self.add("circle", cx=x, cy=y, r=5.5 if kind == "ours" else 4.5, class_=kind)
         self.y += ROW
 
     def range(self, scale, figure):
@@ -259,7 +274,7 @@ def describe(panels):
     sentences = []
     for _, unit, figures in panels:
         for figure in figures:
-            told = [f"{name} {plain(value)} {unit}" for _, name, value in figure.programs]
+            told = [f"{name} {worded(value, unit)}" for _, name, value in figure.programs]
             told += [figure.budget_words] if figure.budget else []
             if figure.peers:
                 told.append(f"{PEERS} {plain(figure.peers[0])} to {plain(figure.peers[1])} {unit}")
@@ -270,10 +285,23 @@ def describe(panels):
 def draw(about, figures):
     """An SVG picture. about: version, date and machine of the run."""
     said = {figure["name"]: figure for figure in figures}
-    panels = [(title, unit, [Figure(name, unit, said.get(name)) for name in names])
+    panels = [(title, unit, [Measured(name, unit, said.get(name)) for name in names])
               for title, unit, names in PANELS]
     drawing = Drawing()
-    drawing.head(about)
+    drawing.head(about, f"ikigai {about['version']}: start, memory, a turn", "its yardstick", True)
+    return finish(drawing, panels, f"ikigai {about['version']}: start, memory and a turn beside "
+                  "their yardsticks")
+
+
+def draw_peers(about, panels):
+    """An SVG picture of panels: title, unit and Figures with a row for each agent."""
+    title = f"ikigai {about['version']} beside other agents"
+    drawing = Drawing()
+    drawing.head(about, title, "another agent", False)
+    return finish(drawing, panels, title)
+
+
+def finish(drawing, panels, title):
     for panel in panels:
         drawing.panel(*panel)
     drawing.foot(FOOTNOTE if any(f.peers for _, _, group in panels for f in group) else None)
@@ -281,8 +309,7 @@ def draw(about, figures):
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
         f'height="{height}" role="img" aria-labelledby="title description">',
-        f'<title id="title">ikigai {escape(str(about["version"]))}: start, memory and a turn '
-        "beside their yardsticks</title>",
+        f'<title id="title">{escape(title)}</title>',
         f'<desc id="description">{escape(describe(panels))}</desc>',
         f"<style>{STYLE}</style>",
         '<defs><pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" '

@@ -147,6 +147,7 @@ class Terminal:
         self.wake_reader, self.wake = os.pipe()
         self.awake = threading.Event()
         self.set_size(columns, rows)
+        self.started = time.monotonic()
         self.child = subprocess.Popen(
             argv, stdin=self.slave, stdout=self.slave, stderr=self.slave, env=env, cwd=cwd,
             start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
