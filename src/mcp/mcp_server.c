@@ -91,6 +91,7 @@ struct ik_mcp_server {
     bool probing; /* the era is being found out by server/discover */
     bool tried_modern;
     bool tried_legacy;
+    bool tried_again; /* the version was refused although the server says that it has it */
     ik_rpc_t *rpc;
     body_t *body;            /* NULL: there is no process */
     ik_process_host_t *host; /* of the process */
@@ -461,6 +462,9 @@ static void finish_list(ik_mcp_server_t *server)
 {
     ik_mcp_tools_t *listed = server->listed;
     server->listed = NULL;
+    if (server->http != NULL && server->facts.modern) {
+        ik_mcp_tools_drop_bad_headers(listed);
+    }
     ik_mcp_tools_sort(listed);
     bool first = server->facts.tools == NULL;
     bool same = !first && ik_mcp_tools_equal(server->facts.tools, listed);
@@ -693,12 +697,16 @@ static void on_discover(void *data, const ik_rpc_answer_t *answer)
     ik_json_adopt(scratch, result);
     json_t *versions = json_object_get(result, answer->failed ? "supported" : "supportedVersions");
     json_t *ours = ik_json_adopt(scratch, json_string(MODERN));
-    bool modern = ik_json_array_has(versions, ours) && !answer->failed;
+    bool common = ik_json_array_has(versions, ours);
+    bool modern = common && !answer->failed;
     bool may_be_legacy =
         server->config->protocol != IK_CONFIG_PROTOCOL_MODERN && !server->tried_legacy;
     if (modern) {
         take_facts(server, result, true, MODERN);
         begin_list(server);
+    } else if (common && !server->tried_again) {
+        server->tried_again = true;
+        send_discover(server);
     } else if (json_is_array(versions) && !may_be_legacy) {
         fail_start(server, "it has no version of the protocol that ikigai knows");
     } else if (may_be_legacy) {
@@ -1488,6 +1496,7 @@ static void start(ik_mcp_server_t *server)
     char *fault = find_fault(server, server);
     server->started_ms = ik_clock_now_ms();
     server->tried_modern = server->tried_legacy = server->probing = false;
+    server->tried_again = false;
     server->state = PREPARING;
     if (fault != NULL) {
         fail_start(server, fault);

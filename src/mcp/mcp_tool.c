@@ -187,6 +187,12 @@ void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool)
         leave_out(tools, "a tool without a usable name is left out");
         return;
     }
+    const char *tasks =
+        json_string_value(json_object_get(json_object_get(tool, "execution"), "taskSupport"));
+    if (tasks != NULL && strcmp(tasks, "required") == 0) {
+        leave_out(tools, "a tool that runs only as a task is left out");
+        return;
+    }
     if (tools->count >= IK_MCP_TOOLS_MAX) {
         leave_out(tools, "it has too many tools; the rest is left out");
         return;
@@ -201,6 +207,89 @@ void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool)
     json_decref(schema);
     talloc_free(shown);
 }
+
+/* --- parameters in headers --------------------------------------------------------------- */
+
+static const char mark[] = "x-mcp-header";
+
+static size_t count_marks(json_t *value)
+{
+    const char *key;
+    json_t *each;
+    size_t i;
+    size_t count = 0;
+    json_object_foreach(value, key, each)
+    {
+        count += (strcmp(key, mark) == 0) + count_marks(each);
+    }
+    json_array_foreach(value, i, each)
+    {
+        count += count_marks(each);
+    }
+    return count;
+}
+
+static bool is_header_name(const char *name)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    bool valid = name != NULL && *name != '\0';
+    for (; valid && *name != '\0'; name++) {
+        unsigned char c = (unsigned char)*name;
+        valid = isascii(c) && (isalnum(c) || strchr(marks, c) != NULL);
+    }
+    return valid;
+}
+
+/* Counts the marks that can be followed: names that are not taken, at plain values that only
+ * properties lead to. */
+static size_t count_good_marks(json_t *schema, json_t *names, int depth)
+{
+    const char *key;
+    json_t *property;
+    size_t count = 0;
+    json_object_foreach(json_object_get(schema, "properties"), key, property)
+    {
+        json_t *name = json_object_get(property, mark);
+        const char *type = json_string_value(json_object_get(property, "type"));
+        bool plain = type != NULL && (strcmp(type, "string") == 0 || strcmp(type, "integer") == 0 ||
+                                      strcmp(type, "boolean") == 0);
+        if (plain && is_header_name(json_string_value(name))) {
+            char *lower = ik_strdup(NULL, json_string_value(name));
+            for (char *c = lower; *c != '\0'; c++) {
+                *c = (char)tolower((unsigned char)*c);
+            }
+            count += json_object_get(names, lower) == NULL;
+            json_object_set_new(names, lower, json_true());
+            talloc_free(lower);
+        }
+        count += depth < DEPTH_MAX ? count_good_marks(property, names, depth + 1) : 0;
+    }
+    return count;
+}
+
+void ik_mcp_tools_drop_bad_headers(ik_mcp_tools_t *tools)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < tools->count; i++) {
+        const char *text = tools->list[i].schema;
+        json_t *schema =
+            strstr(text, mark) == NULL ? NULL : ik_json_parse(text, strlen(text), NULL);
+        json_t *parameters = json_object_get(schema, "parameters");
+        json_t *names = json_object();
+        bool bad =
+            schema != NULL && count_marks(parameters) != count_good_marks(parameters, names, 0);
+        json_decref(names);
+        json_decref(schema);
+        if (bad) {
+            leave_out(tools, "a tool whose x-mcp-header is not valid is left out");
+        } else {
+            tools->list[kept++] = tools->list[i];
+        }
+    }
+    tools->count = kept;
+}
+
+/* --- lists ------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {

@@ -34,6 +34,9 @@ bool ik_mcp_tool_is_enabled(const ik_config_server_t *server, const char *tool);
 ik_mcp_tools_t *ik_mcp_tools_create(const void *ctx);
 /* Adds a tool of the result of tools/list. What is no tool is left out. */
 void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool);
+/* Leaves out tools whose x-mcp-header, which only HTTP in the modern era knows, cannot be followed.
+ */
+void ik_mcp_tools_drop_bad_headers(ik_mcp_tools_t *tools);
 /* Sorts them; of tools with the same name the first one stays. */
 void ik_mcp_tools_sort(ik_mcp_tools_t *tools);
 bool ik_mcp_tools_equal(const ik_mcp_tools_t *a, const ik_mcp_tools_t *b);

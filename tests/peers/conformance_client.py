@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+"""The client under test of the MCP conformance suite: conformance_client.py IKIGAI URL. Configures the
+server, logs in where the scenario wants it, and calls every tool: as the scenario asks for, or once
+with arguments made from its schema."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+SAMPLES = {"string": "text", "integer": 3, "number": 1.5, "boolean": True, "array": [], "object": {}}
+
+
+def sample(schema):
+    """A value for a schema: its default or first choice, else one of its type."""
+    if "default" in schema or schema.get("enum"):
+        return schema.get("default", (schema.get("enum") or [None])[0])
+    if schema.get("type") == "object":
+        return {name: sample(inner) for name, inner in schema.get("properties", {}).items()}
+    return SAMPLES.get(schema.get("type"), "text")
+
+
+def main():
+    ikigai, url = sys.argv[1], sys.argv[-1]
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}") or "{}")
+    home = tempfile.mkdtemp(prefix="ikigai-conformance-")
+    entry = {"url": url, "timeout_seconds": 20}
+    if os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "").startswith("2026"):
+        entry["protocol"] = "modern"
+    if context.get("client_id"):
+        entry["oauth"] = {k: context[k] for k in ("client_id", "client_secret") if context.get(k)}
+    with open(os.path.join(home, "config.json"), "w", encoding="utf-8") as f:
+        json.dump({"mcpServers": {"c": entry}}, f)
+    os.chmod(os.path.join(home, "config.json"), 0o600)
+    env = {**os.environ, "IKIGAI_HOME": home}
+
+    def run(*args):
+        done = subprocess.run([ikigai, *args], env=env, cwd=home, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        sys.stderr.write(f"{args}: {done.returncode} {done.stdout[:300]} {done.stderr[:300]}\n")
+        return done
+    if scenario.startswith("auth/"):
+        login = subprocess.Popen([ikigai, "mcp", "login", "c", "--no-browser"], env=env, cwd=home,
+                                 stdout=subprocess.PIPE, text=True)
+        address = login.stdout.readline().strip()
+        if address:
+            urllib.request.urlopen(address, timeout=20).read()
+        if login.wait(30) != 0:
+            return 1
+    shown = run("mcp", "show", "c", "--json")
+    if shown.returncode != 0:
+        return 1
+    worked = 0
+    for tool in json.loads(shown.stdout)["tools"]:
+        wanted = [call.get("arguments", {}) for call in context.get("toolCalls", [])
+                  if call["name"] == tool["tool"]]
+        for arguments in wanted:
+            worked |= run("tool", "run", tool["name"], json.dumps(arguments)).returncode
+        if wanted:
+            continue
+        described = json.loads(run("tool", "show", tool["name"], "--json").stdout)
+        worked |= run("tool", "run", tool["name"], json.dumps(sample(described["parameters"]))).returncode
+    return worked
+
+
+if __name__ == "__main__":
+    sys.exit(main())
