@@ -242,6 +242,73 @@ START_TEST(segments_that_run_at_the_same_time)
 }
 END_TEST
 
+/* "b a>c d": all states of each segment. */
+static const char *format_all(ik_undo_segments_t segments)
+{
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&text, "");
+    for (size_t i = 0; i < segments.count; i++) {
+        const ik_undo_segment_t *segment = &segments.items[i];
+        ik_buffer_append_text(&text, i == 0 ? "" : "; ");
+        for (size_t k = 0; segment->before[k] != NULL; k++) {
+            ik_buffer_append_format(&text, "%s%s", k == 0 ? "" : " ", segment->before[k]);
+        }
+        for (size_t k = 0; segment->after != NULL && segment->after[k] != NULL; k++) {
+            ik_buffer_append_format(&text, "%s%s", k == 0 ? ">" : " ", segment->after[k]);
+        }
+    }
+    return text.data;
+}
+
+START_TEST(sub_agents_belong_to_the_turn_of_their_call)
+{
+    ask(1, "first");
+    change(1, "a", "b");
+    ask(1, "second");
+    add(1, IK_MSG_TOOL_CALL, "agent()", "{\"id\":\"c1\",\"function\":{\"name\":\"agent\"}}");
+    int64_t child = ik_session_delegate(session, 1, &(ik_delegation_t){.call_id = "c1"});
+    ask(child, "task");
+    change(child, "c", "d");
+    add(child, IK_MSG_TOOL_CALL, "agent()", "{\"id\":\"c1\",\"function\":{\"name\":\"agent\"}}");
+    int64_t below = ik_session_delegate(session, child, &(ik_delegation_t){.call_id = "c1"});
+    ask(below, "task");
+    change(below, "e", "f");
+    int64_t other = ik_session_delegate(session, 1, &(ik_delegation_t){.call_id = "c2"});
+    change(other, "x", "y");
+    ask(1, "third");
+    change(1, "g", "h");
+    ik_undo_log_t *log = read_log();
+    const ik_undo_line_t *line = ik_undo_log_line(log, 1);
+    ck_assert_int_eq(line->turn_count, 3);
+    ck_assert_str_eq(format(ik_undo_log_between(line, line->turns[1].seq, line->turns[2].seq - 1)),
+                     "c>d e>f");
+    ck_assert_str_eq(format(ik_undo_log_between(line, line->turns[0].seq, line->turns[1].seq - 1)),
+                     "a>b");
+    ck_assert_int_eq(ik_undo_log_last_agent(log), 1);
+    ck_assert_int_eq(ik_session_last_agent(session), 1);
+    ck_assert_str_eq(format(ik_undo_log_line(log, child)->segments), "c>d e>f");
+}
+END_TEST
+
+START_TEST(segments_that_overlap_are_joined)
+{
+    static const char *const states[][2] = {{"a"}, {"b"}, {"c"}, {"d"}, {"e"}, {"f"}, {"g"}};
+    ik_undo_segment_t items[] = {
+        /* begins first and ends last; the second is inside, the third begins later */
+        {.agent = 2, .begun_us = 20, .ended_us = 30, .before = states[0], .after = states[1]},
+        {.agent = 1, .begun_us = 10, .ended_us = 40, .before = states[2], .after = states[3]},
+        {.agent = 1, .begun_us = 50, .ended_us = 60, .before = states[4], .after = states[5]},
+        {.agent = 3, .begun_us = 55, .ended_us = INT64_MAX, .before = states[6]},
+    };
+    ik_undo_segments_t joined =
+        ik_undo_log_join(ctx, &(ik_undo_segments_t){.items = items, .count = 4});
+    ck_assert_str_eq(format_all(joined), "a c>b d; e>f; g");
+    joined = ik_undo_log_join(ctx, &(ik_undo_segments_t){.items = items + 1, .count = 2});
+    ck_assert_str_eq(format_all(joined), "c>d; e>f");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("undo_log");
@@ -255,6 +322,8 @@ int main(void)
     tcase_add_test(tests, redo_continues_the_stack_of_the_agent_it_brings_back);
     tcase_add_test(tests, data_of_any_form_is_survived);
     tcase_add_test(tests, segments_that_run_at_the_same_time);
+    tcase_add_test(tests, sub_agents_belong_to_the_turn_of_their_call);
+    tcase_add_test(tests, segments_that_overlap_are_joined);
     suite_add_tcase(suite, tests);
     return scratch_run(suite);
 }
