@@ -200,7 +200,7 @@ static void set_doing(ik_workspace_member_t *member, const char *text, size_t le
     talloc_free(member->doing);
     member->doing = line;
     if (!same && member->task != NULL) {
-        char *progress = ik_sprintf(NULL, "agent %lld: %s\n", (long long)member->number, line);
+        char *progress = ik_sprintf(NULL, "agent %lld: %s", (long long)member->number, line);
         ik_host_request_progress(member->task->request, progress);
         talloc_free(progress);
     }
