@@ -54,7 +54,19 @@ static bool is_plain(const char *below)
     return true;
 }
 
-char *ik_tool_editor_find(const void *ctx, const char *folder, const char *arguments, size_t len)
+static bool is_hidden(const ik_config_t *config, const char *path)
+{
+    for (const char **place = config->hidden; place != NULL && *place != NULL; place++) {
+        char real[PATH_MAX];
+        if (ik_file_is_within(path, realpath(*place, real) == NULL ? *place : real)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+char *ik_tool_editor_find(const void *ctx, const char *folder, const ik_config_t *config,
+                          const char *arguments, size_t len)
 {
     char root[PATH_MAX];
     char parent[PATH_MAX];
@@ -75,7 +87,8 @@ char *ik_tool_editor_find(const void *ctx, const char *folder, const char *argum
     if (valid && realpath(above, parent) != NULL && ik_file_is_within(parent, root)) {
         full = ik_file_join(ctx, parent, slash + 1);
         bool missing = lstat(full, &status) < 0;
-        if (!is_plain(full + strlen(root) + 1) || (!missing && !S_ISREG(status.st_mode))) {
+        if (!is_plain(full + strlen(root) + 1) || is_hidden(config, full) ||
+            (!missing && !S_ISREG(status.st_mode))) {
             TALLOC_FREE(full);
         }
     }
@@ -274,8 +287,8 @@ static void *start(const void *ctx, const ik_tool_context_t *context,
     call->changes = strcmp(entry->name, "file_read") != 0;
     call->request = *request;
     bool able = editor != NULL && (!call->changes || (request->may_write && editor->write != NULL));
-    call->path = able ? ik_tool_editor_find(call, context->folder, request->arguments,
-                                            request->arguments_len)
+    call->path = able ? ik_tool_editor_find(call, context->folder, context->config,
+                                            request->arguments, request->arguments_len)
                       : NULL;
     call->waiting =
         call->path == NULL ? NULL : editor->read(editor->editor, call->path, on_read, call);

@@ -30,6 +30,7 @@ extern const ik_tool_runner_t ik_tool_editor_runner;
 bool ik_tool_editor_serves(const char *name, ik_tool_source_t source);
 /* The file that a call of such a tool names, if the editor may have it; on ctx. NULL: the call runs
  * on the disk. */
-char *ik_tool_editor_find(const void *ctx, const char *folder, const char *arguments, size_t len);
+char *ik_tool_editor_find(const void *ctx, const char *folder, const ik_config_t *config,
+                          const char *arguments, size_t len);
 /* Whether the disk has this text. */
 bool ik_tool_editor_is_saved(const char *path, const char *text, size_t len);

@@ -81,7 +81,7 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
     bool replaced = verdict->arguments != NULL;
     if (verdict->denied == NULL && verdict->may_write) {
         decision->path =
-            ik_tool_editor_find(decision, workspace->options.paths->cwd,
+            ik_tool_editor_find(decision, workspace->options.paths->cwd, workspace->options.config,
                                 replaced ? verdict->arguments : call->arguments,
                                 replaced ? verdict->arguments_len : call->arguments_len);
     }

@@ -447,6 +447,29 @@ class Changes(AcpTest):
         editor.prompt(session, "Go")
         self.assertEqual(len(editor.requests), 1)
 
+    def test_a_sub_agent(self):
+        """Its questions reach the editor; what it says is the result of the call."""
+        def script(request):
+            said = [m for m in sent_messages(request) if m["role"] != "system"]
+            if said[0]["content"] == "Delegate":
+                return Answer("All done.") if len(said) > 1 else Answer(
+                    calls=[Call("agent", {"prompt": "Write f"})])
+            return Answer("Written.") if len(said) > 1 else Answer(
+                calls=[Call("file_write", {"file_path": "f", "content": "x"})])
+        editor = self.editor(script, config={"mode": "ask"})
+        editor.answers = choose("allow_once")
+        session = editor.open(self.project)
+        reason, updates = editor.prompt(session, "Delegate")
+        self.assertEqual((reason, texts(updates)), ("end_turn", "All done."))
+        self.assertEqual(self.read("project/f"), b"x")
+        calls = [u for u in updates if u["sessionUpdate"] == "tool_call"]
+        self.assertEqual([(c["title"], c["kind"]) for c in calls],
+                         [("agent Write f", "think"), ("file_write f", "edit")])
+        final = {u["toolCallId"]: u["status"] for u in updates if "status" in u}
+        self.assertEqual(set(final.values()), {"completed"})
+        (result,) = [u for u in updates if u.get("rawOutput")]
+        self.assertEqual(result["rawOutput"]["text"], "Written.")
+
     def test_the_editor_dies_at_a_question(self):
         editor = self.editor([Answer(calls=[Call("file_write", {"file_path": "f",
                                                                 "content": "x"})])],
@@ -788,14 +811,18 @@ class Buffers(AcpTest):
         self.write("project/b", "on the disk\n")
         os.symlink("/etc/passwd", self.path("project", "link"))
         outside = self.write("outside", "elsewhere\n")
-        calls = [Call("file_read", {"file_path": name}) for name in (".env", outside, "link", "b")]
+        self.write("project/secret/key", "canary")
+        calls = [Call("file_read", {"file_path": name})
+                 for name in (".env", outside, "link", "b", "secret/key")]
         write = Call("file_write", {"file_path": "b", "content": "x"})
         editor = self.editor([Answer(calls=calls), Answer("Done."), Answer(calls=[write]),
-                              Answer("Done.")])
+                              Answer("Done.")], config={"hidden": [self.path("project", "secret")]})
+        editor.buffers[self.path("project", "secret", "key")] = "canary"
         session = editor.open(self.project)
         editor.prompt(session, "Go")
         self.assertEqual(editor.read, [self.path("project", "b")])
         self.assertEqual([r.get("output") for r in self.results(1)][::3], ["hidden\n", "on the disk\n"])
+        self.assertNotIn("canary", json.dumps(self.results(1)))
         editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
         editor.buffers[self.path("project", "b")] = "unsaved"
         editor.prompt(session, "Go")
