@@ -446,13 +446,14 @@ class TrustTest(CommandTest):
         t.wait_for(re.compile("^> half a message$", re.M))
 
     def test_tools_that_declare_more(self):
-        """A second question, about their effects."""
-        self.project_tool("fetch", tool_script("fetch", effects={"network": True}))
+        """What they ask ikigai for is shown, and a second question is about their effects."""
+        self.project_tool("fetch", tool_script("fetch", effects={"network": True}, host=["ask"]))
         t = self.ready(**WIDE)
         self.ask(t)
         t.send("y\r")
         t.wait_for("Allow these effects?")
         self.assertIn("  fetch: write none, network yes", self.below(t, "Trust them?"))
+        self.assertIn("  fetch: host ask", self.below(t, "Trust them?"))
         t.send("n\r")
         t.wait_for("Not allowed: ")
         t.wait_for(refreshed(1))
