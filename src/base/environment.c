@@ -28,11 +28,7 @@ static const ik_environment_t table[] = {
      "if set, `/copy` does not use wl-copy or xclip; outside tmux it asks the terminal itself "
      "(OSC 52), as it does when none of these programs is available"},
     {"HOME", USER, "where `~/.ikigai` is; an absolute path"},
-    {"TMPDIR", USER,
-     "where copies of an editor's unsaved files are made for tools; /tmp otherwise"},
     {"PATH", USER, "where programs are looked for"},
-    {"TMPDIR", USER,
-     "where `ikigai acp` keeps a copy of an editor's file while a tool works on it; else `/tmp`"},
     {"XDG_CONFIG_HOME", USER, "where git's own configuration is, as git reads it"},
     {"GIT_CONFIG_GLOBAL", USER,
      "another configuration of git; undo follows what it says about ignored files"},
