@@ -268,6 +268,8 @@ typedef struct {
     const char *registration; /* NULL: none */
     char *scope;              /* NULL: none */
     bool needs_iss;
+    const char *resource; /* what the token is for */
+    json_t *methods;      /* how clients prove who they are; NULL: not told */
 } authority_t;
 
 /* The value of name="…" in a challenge, on ctx; NULL: it is not there. */
@@ -332,10 +334,28 @@ static json_t *find_metadata(const ik_mcp_oauth_login_t *login, const void *ctx,
     return NULL;
 }
 
+/* Whether what the metadata describe is the server, or a part of its origin that it is in. */
+static bool covers(const char *resource, const char *url)
+{
+    size_t len = strlen(resource);
+    len -= len > 0 && resource[len - 1] == '/';
+    return len >= origin_length(url) && strncmp(resource, url, len) == 0 &&
+           (url[len] == '\0' || strchr("/?#", url[len]) != NULL);
+}
+
 static res_t discover(const ik_mcp_oauth_login_t *login, const void *ctx, const char *challenge,
                       authority_t *out)
 {
     json_t *resource = find_resource(login, ctx, challenge);
+    if (resource == NULL && challenge == NULL) {
+        return ERR(NOT_FOUND, "The server wants no login");
+    }
+    out->resource = text_of(resource, "resource");
+    if (out->resource != NULL && !covers(out->resource, login->url)) {
+        return ERR(DENIED, "The server's description is that of another server, %.200s",
+                   out->resource);
+    }
+    out->resource = out->resource == NULL ? login->url : out->resource;
     const char *named =
         json_string_value(json_array_get(json_object_get(resource, "authorization_servers"), 0));
     size_t origin = origin_length(login->url);
@@ -349,6 +369,7 @@ static res_t discover(const ik_mcp_oauth_login_t *login, const void *ctx, const 
     if (methods != NULL && !ik_json_array_has(methods, wanted)) {
         return ERR(INVALID, "%s does not support PKCE with S256", out->issuer);
     }
+    out->methods = json_object_get(metadata, "token_endpoint_auth_methods_supported");
     out->authorize = text_of(metadata, "authorization_endpoint");
     out->token = text_of(metadata, "token_endpoint");
     out->registration = text_of(metadata, "registration_endpoint");
@@ -576,21 +597,43 @@ static void encode_url_base64(const void *ctx, const unsigned char *bytes, size_
     }
 }
 
+/* The client's name and secret in a header. */
+static char *basic_header(const void *ctx, const char *id, const char *secret)
+{
+    ik_buffer_t both;
+    ik_buffer_t out;
+    ik_buffer_init(&both, ctx, IK_BUFFER_UNLIMITED); /* bounded by the texts */
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);  /* bounded by the texts */
+    append_encoded(&both, id);
+    ik_buffer_append_byte(&both, ':');
+    append_encoded(&both, secret);
+    ik_buffer_append_text(&out, "Authorization: Basic ");
+    ik_base64_append(&out, both.data, both.len);
+    return ik_buffer_finish(&out);
+}
+
 static res_t exchange_code(const ik_mcp_oauth_login_t *login, const void *ctx,
                            const authority_t *authority, const client_t *client,
                            const char *redirect, const char *code, const char *verifier)
 {
+    json_t *post = ik_json_adopt(ctx, json_string("client_secret_post"));
+    json_t *header = ik_json_adopt(ctx, json_string("client_secret_basic"));
+    /* Without a word about it the header is what every server takes. */
+    bool basic = client->secret != NULL &&
+                 (authority->methods == NULL || ik_json_array_has(authority->methods, header) ||
+                  !ik_json_array_has(authority->methods, post));
     ik_buffer_t form;
     ik_buffer_init(&form, ctx, IK_BUFFER_UNLIMITED); /* bounded by the fields */
     add_field(&form, "grant_type", "authorization_code");
     add_field(&form, "code", code);
     add_field(&form, "redirect_uri", redirect);
     add_field(&form, "client_id", client->id);
-    add_field(&form, "client_secret", client->secret);
+    add_field(&form, "client_secret", basic ? NULL : client->secret);
     add_field(&form, "code_verifier", verifier);
-    add_field(&form, "resource", login->url);
+    add_field(&form, "resource", authority->resource);
     exchange_t *exchange =
-        fetch(login, ctx, authority->token, "application/x-www-form-urlencoded", form.data, NULL);
+        fetch(login, ctx, authority->token, "application/x-www-form-urlencoded", form.data,
+              basic ? basic_header(ctx, client->id, client->secret) : NULL);
     json_t *answer = read_object(ctx, exchange);
     if (answer == NULL) {
         return ERR(DENIED, "%s gave no token (%s%d)", authority->issuer,
@@ -599,8 +642,10 @@ static res_t exchange_code(const ik_mcp_oauth_login_t *login, const void *ctx,
     json_t *entry =
         ik_json_adopt(ctx, json_pack("{s:s, s:s, s:s}", "issuer", authority->issuer,
                                      "token_endpoint", authority->token, "client_id", client->id));
+    json_object_set_new(entry, "resource", json_string(authority->resource));
     if (client->secret != NULL) {
         json_object_set_new(entry, "client_secret", json_string(client->secret));
+        json_object_set_new(entry, "basic", json_boolean(basic));
     }
     if (authority->scope != NULL) {
         json_object_set_new(entry, "scope", json_string(authority->scope));
@@ -640,7 +685,7 @@ static res_t ask_user(const ik_mcp_oauth_login_t *login, void *ctx, int fd, int 
         add_field(&query, "state", state);
         add_field(&query, "code_challenge", challenge);
         add_field(&query, "code_challenge_method", "S256");
-        add_field(&query, "resource", login->url);
+        add_field(&query, "resource", authority->resource);
         add_field(&query, "scope", authority->scope);
         bool has_query = strchr(authority->authorize, '?') != NULL;
         login->visit(login->data, ik_sprintf(ctx, "%s%c%s", authority->authorize,
@@ -669,12 +714,13 @@ res_t ik_mcp_oauth_login(const ik_mcp_oauth_login_t *login)
     res_t result = OK;
     if (exchange->failed) {
         result = ERR(GONE, "%s", exchange->why);
-    } else if (exchange->status != 401 && exchange->status != 403) {
-        result = exchange->status < 300
-                     ? ERR(NOT_FOUND, "The server wants no login")
-                     : ERR(DENIED, "The server answered with status %d", exchange->status);
-    } else {
-        result = discover(login, ctx, exchange->challenge, &authority);
+    } else if (exchange->status >= 300 && exchange->status != 401 && exchange->status != 403) {
+        result = ERR(DENIED, "The server answered with status %d", exchange->status);
+    } else { /* some servers want a login only for calls */
+        bool refused = exchange->status >= 300;
+        result =
+            discover(login, ctx, refused && exchange->challenge == NULL ? "" : exchange->challenge,
+                     &authority);
     }
     int port = 0;
     int fd = is_ok(&result) ? open_listener(&port) : -1;
@@ -733,11 +779,15 @@ void *ik_mcp_oauth_renew(const void *ctx, ik_http_t *http, const ik_paths_t *pat
     add_field(&form, "grant_type", "refresh_token");
     add_field(&form, "refresh_token", refresh);
     add_field(&form, "client_id", text_of(entry, "client_id"));
-    add_field(&form, "client_secret", text_of(entry, "client_secret"));
+    const char *secret = text_of(entry, "client_secret");
+    const char *id = text_of(entry, "client_id");
+    const char *resource = text_of(entry, "resource");
+    bool basic = secret != NULL && id != NULL && json_is_true(json_object_get(entry, "basic"));
+    add_field(&form, "client_secret", basic ? NULL : secret);
     add_field(&form, "scope", text_of(entry, "scope"));
-    add_field(&form, "resource", url);
-    renewal->exchange =
-        begin(renewal, http, endpoint, "application/x-www-form-urlencoded", form.data, NULL);
+    add_field(&form, "resource", resource == NULL ? url : resource);
+    renewal->exchange = begin(renewal, http, endpoint, "application/x-www-form-urlencoded",
+                              form.data, basic ? basic_header(renewal, id, secret) : NULL);
     renewal->exchange->on_done = on_renewed;
     renewal->exchange->data = renewal;
     return renewal;

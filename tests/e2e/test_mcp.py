@@ -607,7 +607,7 @@ class Authority:
             def do_GET(self):
                 authority.requests.append(self.path)
                 if self.path == "/resource":
-                    self.answer({"resource": "x", "authorization_servers": [authority.issuer],
+                    self.answer({"resource": authority.peer.url, "authorization_servers": [authority.issuer],
                                  "scopes_supported": ["never"]})
                 elif self.path == "/.well-known/oauth-authorization-server" + issuer_path:
                     known = {"issuer": authority.issuer,

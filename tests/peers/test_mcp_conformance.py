@@ -11,10 +11,14 @@ SUITE = os.path.join(MODULES, "@modelcontextprotocol/conformance/dist/index.js")
 SCENARIOS = [
     "initialize", "tools_call", "sse-retry", "request-metadata", "http-standard-headers",
     "http-custom-headers", "http-invalid-tool-headers", "sep-2322-client-request-state",
-    "auth/metadata-default", "auth/metadata-var1", "auth/metadata-var3",
+    "auth/metadata-default", "auth/metadata-var1", "auth/metadata-var2", "auth/metadata-var3",
+    "auth/metadata-issuer-mismatch", "auth/resource-mismatch", "auth/pre-registration",
     "auth/scope-from-www-authenticate", "auth/scope-from-scopes-supported",
-    "auth/scope-omitted-when-undefined", "auth/token-endpoint-auth-post",
-    "auth/token-endpoint-auth-none",
+    "auth/scope-omitted-when-undefined", "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-post", "auth/token-endpoint-auth-none", "auth/offline-access-scope",
+    "auth/offline-access-not-supported", "auth/iss-supported", "auth/iss-not-advertised",
+    "auth/iss-supported-missing", "auth/iss-wrong-issuer", "auth/iss-unexpected",
+    "auth/iss-normalized",
 ]
 
 
