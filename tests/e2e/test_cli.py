@@ -23,6 +23,13 @@ USAGE = {
                   "[--model PROVIDER/MODEL] [--mode auto|ask|plan|full] [--json]",
     "host complete": "Usage: ikigai host complete PROMPT [--system TEXT] [--schema JSON] "
                      "[--max-tokens N] [--json]",
+    "mcp add": "Usage: ikigai mcp add NAME [URL] [-- COMMAND...] [--env NAME=VALUE] [--cwd DIR] "
+               "[--header 'NAME: VALUE'] [--force]",
+    "mcp list": "Usage: ikigai mcp list [--json] [--trust]",
+    "mcp show": "Usage: ikigai mcp show SERVER [--json] [--trust]",
+    "mcp remove": "Usage: ikigai mcp remove SERVER",
+    "mcp login": "Usage: ikigai mcp login SERVER [--no-browser]",
+    "acp": "Usage: ikigai acp [-m PROVIDER/MODEL] [--mode MODE] [--db URL] [--trust]",
     "mcp serve": "Usage: ikigai mcp serve [--tools A,B] [--mode auto|ask|plan|full] [--trust]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
