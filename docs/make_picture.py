@@ -204,7 +204,7 @@ class CustomTool(Picture):
         stage.enter("!cat unfinished", re.compile("^fi$", re.M))
         stage.enter("!mkdir -p ~/.ikigai/tools && mv unfinished ~/.ikigai/tools/",
                     re.compile(r"mv unfinished .*\n└ ok "))
-        stage.enter("/refresh", "7 tools available")
+        stage.enter("/refresh", "11 tools available")
         stage.enter("how much is left to do here?",
                     re.compile(r"^└ #1 ok .*todo: 3.*begin with", re.M | re.S))
 

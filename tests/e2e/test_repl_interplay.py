@@ -279,7 +279,8 @@ class RefusedTest(InterplayTest):
         t.wait_for("── agent 1 ──")
         t.send("second\r")
         t.wait_for("└ #2")
-        t.send("third\r")
+        t.wait_until(lambda: len(self.llm.requests) == 3, "the request that is refused")
+        t.send("third\r")  # joins no request before that
         t.wait_for("next: third")
         t.send("/switch 2\r")
         t.wait_for(re.compile("Agent 1: done.*Agent 1: done", re.S))
