@@ -1590,6 +1590,27 @@ static int free_server(ik_mcp_server_t *server)
     return 0;
 }
 
+/* What the entry says is enough to know that it cannot be used: on ctx; NULL: it may work. */
+static char *find_fault_of_entry(const void *ctx, const ik_mcp_server_t *server)
+{
+    const ik_config_server_t *config = server->config;
+    const char *const texts[] = {config->command, config->cwd, config->url};
+    char *fault = find_fault(ctx, server);
+    for (size_t i = 0; fault == NULL && i < IK_LENGTH(texts); i++) {
+        talloc_free(texts[i] == NULL ? NULL : expand(ctx, server, texts[i], &fault));
+    }
+    for (size_t i = 0; fault == NULL && config->args != NULL && config->args[i] != NULL; i++) {
+        talloc_free(expand(ctx, server, config->args[i], &fault));
+    }
+    const char *const *pairs[] = {config->env, config->headers};
+    for (size_t i = 0; i < IK_LENGTH(pairs); i++) {
+        for (size_t j = 0; fault == NULL && pairs[i] != NULL && pairs[i][j] != NULL; j += 2) {
+            talloc_free(expand(ctx, server, pairs[i][j + 1], &fault));
+        }
+    }
+    return fault;
+}
+
 ik_mcp_server_t *ik_mcp_server_create(const void *ctx, const ik_mcp_options_t *options,
                                       const ik_config_server_t *config)
 {
@@ -1603,6 +1624,11 @@ ik_mcp_server_t *ik_mcp_server_create(const void *ctx, const ik_mcp_options_t *o
         ik_timer_create(server, ik_process_host_loop(options->host), on_probe_end, server);
     talloc_set_destructor(server, free_server);
     load(server);
+    char *fault = find_fault_of_entry(server, server);
+    if (fault != NULL) {
+        set_status(server, IK_MCP_FAILED, fault);
+        talloc_free(fault);
+    }
     return server;
 }
 

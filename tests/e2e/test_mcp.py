@@ -117,15 +117,16 @@ class Calls(McpTest):
             ("refusing", "MCP_ERROR", "no such thing"),
             ("invalid", "INVALID_OUTPUT", "its content is not a list"),
             ("strange", "INVALID_OUTPUT", "its type is not known"),
-            ("silent", "TOOL_TIMEOUT", "timed out after 1 seconds without progress"),
+            ("huge", "INVALID_OUTPUT", "longer than 32 MB"),
+            ("silent", "TOOL_TIMEOUT", "timed out after 3 seconds without progress"),
             ("dying", "TOOL_CRASHED", "exited with status 3"),
             ("echo", None, None),
             ("dying", "TOOL_CRASHED", "exited with status 3"),
             ("dying", "TOOL_CRASHED", "exited with status 3"),
             ("echo", "SERVER_UNAVAILABLE", "it will be started again in 1 s"),
         ]
-        turn = self.calls(*[("s__" + name, {"text": "x"}) for name, _, _ in expected],
-                          servers={"s": self.server(timeout_seconds=1)})
+        turn = self.calls(*[("s__" + name, {"text": "x", "bytes": 17500000}) for name, _, _ in expected],
+                          servers={"s": self.server(timeout_seconds=3)})
         for (name, code, text), envelope in zip(expected, turn.envelopes()):
             self.assertEqual(envelope["tool_success"], code is None, (name, envelope))
             if code is not None:
@@ -133,7 +134,7 @@ class Calls(McpTest):
                 self.assertIn(text, envelope["error"])
         envelopes = turn.envelopes()
         self.assertEqual(envelopes[0]["code"], -32050)
-        self.assertEqual(envelopes[4]["stderr"], "last words\n")
+        self.assertEqual(envelopes[5]["stderr"], "last words\n")
         # Started by the next call at once; a call that worked resets the count.
         self.assertEqual(self.starts(), 3)
         (cancelled,) = self.sent("notifications/cancelled")
@@ -409,6 +410,14 @@ class Configuration(McpTest):
         self.ikigai("mcp", "remove", "one")
         self.assertFalse(os.path.exists(self.path("home/.ikigai/cache/servers/one.json")))
         self.ikigai("mcp", "remove", "two")
+        # What the entry tells is known without starting anything.
+        self.config({"mcpServers": {"old": {"type": "sse", "url": "http://127.0.0.1:1/"},
+                                    "unset": {"command": "x", "env": {"A": "${NOT_SET}"}}, "bare": {}}})
+        for server, reason in zip(self.ikigai("mcp", "list", "--json").json(), (
+                "sse is not supported", "NOT_SET is not set", "neither command nor url")):
+            self.assertEqual(server["status"], "failed")
+            self.assertIn(reason, server["error"])
+        self.config({})
         self.assertEqual(self.ikigai("mcp", "list", "--json").json(), [])
 
 
