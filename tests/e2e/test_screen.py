@@ -707,7 +707,7 @@ class CheckerTest(unittest.TestCase):
 
     def test_pictures(self):
         question = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
-        picture = "\r\n\r\n\x1b[2A\x1b_Ga=T,f=100,q=2,C=1,r=3,m=0;AAAA\x1b\\\x1b[2B"
+        picture = "\r\n\r\n\x1b[2A\x1b_Ga=T,f=100,q=2,C=1,c=4,r=3,m=0;AAAA\x1b\\\x1b[2B"
         for text, graphics, right in (
                 (question, None, False), (question, "asked", True), (picture, "asked", False),
                 (picture, "shown", True), (picture.replace("r=3", "r=4"), "shown", False),
