@@ -102,9 +102,12 @@ def format_report(about):
                            settle=about["settle"], node=about["node"],
                            node_mb=number(about["node_mb"], "MB"),
                            floor=number(about["echo_of_cat_ms"], "ms"))
+    busy = about["load"] > about["machine"]["cores"] / 2
     return (f"# ikigai {about['version']} beside other agents\n\n"
             "Written by `make bench-peers`, which measures all agents in the same way. "
-            f"{report.describe(about['machine'])} {about['date']}, commit {about['commit']}.\n\n"
+            f"{report.describe(about['machine'])} {about['date']}, commit {about['commit']}."
+            + (f" **The machine was busy**: its load was {about['load']:.1f} at the start, so times"
+               " are longer than on an idle one." if busy else "") + "\n\n"
             f"{report.table(title, table)}\n![The same figures as a plot](peers.svg)\n\n"
             f"## How it was measured\n\n{method}\n## The agents\n\n"
             + "\n".join(notes(about)) + "\n")

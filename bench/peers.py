@@ -169,7 +169,9 @@ def main():
             if not options.names or name in options.names:
                 install(name, **pin)
         enter_namespace()
-    about = describe_run(*measure(options.names, options.rounds), options.rounds, pins)
+    load = os.getloadavg()[0]
+    about = {**describe_run(*measure(options.names, options.rounds), options.rounds, pins),
+             "load": load}
     figure_table.align(peer_report.rows(about))
     print("\n".join(peer_report.notes(about)))
     if not options.names:

@@ -68,6 +68,12 @@ class ReportTest(unittest.TestCase):
         drawn = peer_report.plot.draw_peers(about, peer_report.panels(about))
         self.assertEqual(drawn.count(">not measured<"), len(TERMINAL))
 
+    def test_a_busy_machine_is_told(self):
+        self.about["load"] = 1000
+        self.assertIn("its load was 1000.0 at", peer_report.format_report(self.about))
+        self.about["load"] = 0.1
+        self.assertNotIn("busy", peer_report.format_report(self.about))
+
     def test_the_median_counts(self):
         self.assertEqual(peer_report.value_of({"figures": {"turn": [9, 1, 2]}}, "turn"), 2)
         self.assertIsNone(peer_report.value_of({"figures": {"installed": [None]}}, "installed"))
