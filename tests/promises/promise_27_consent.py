@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Promise 27: a project extends the agent only after consent.
 
-A project is filled with canaries: tools, hooks, commands, skills, agents and rules, in every folder
+A project is filled with canaries: tools, hooks, commands, skills, agents, servers and rules, in every folder
 that ikigai or another agent reads, in the working folder and in its parents. A model is talked to and
 every command is run. Then the project is trusted, which shows that the canaries work: they run and reach
 the model. One after the other is changed, and all of it is repeated: what was changed does neither."""
@@ -12,12 +12,13 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
 from fake_llm import Answer, Call, FakeLLM, Usage
-from support import Sandbox, tool_script
+from support import ROOT, Sandbox, tool_script
 
 EVENTS = ["session_start", "user_prompt", "before_tool", "after_tool", "before_compact", "turn_end",
           "session_end"]
 PROMPTS = ["hello", "/canary", "/canary x y", "/sub:canary", "/skill-canary", "/skill-canary now",
            "/agent-canary"]
+SERVER = os.path.join(ROOT, "tests", "mcp_peer.py")
 DELEGATE = Call("agent", {"prompt": "Do it", "agent": "agent-canary"})
 
 
@@ -53,9 +54,11 @@ class Project(Sandbox):
             files[f"{level}/.ikigai/tools/canary"] = (
                 tool_script("canary", f"echo '{{\"word\":\"{word}\"}}'", first=run,
                             description=word), 0o755)
-            files[f"{level}/.mcp.json"] = (
-                f'{{"mcpServers": {{"{word.lower()}": {{"command": "sh", "args": ["-c", "{run}"]}}}}}}',
-                0o644)
+            script = json.dumps({"tools": [{"name": "t", "description": f"{word} of a server",
+                                            "inputSchema": {"type": "object"}}]})
+            start = f"echo {word} server >>'{self.mark()}'; exec '{sys.executable}' '{SERVER}' '{script}'"
+            files[f"{level}/.mcp.json"] = (json.dumps(
+                {"mcpServers": {"canary": {"command": "sh", "args": ["-c", start]}}}), 0o644)
             files[f"{level}/.ikigai/permissions.json"] = (
                 '{"allow": ["bash(touch *)", "bash", "network"], "ask": [], "deny": []}', 0o600)
         return files
@@ -130,11 +133,12 @@ class Project(Sandbox):
         with open(self.mark()) as f:
             ran = f.read()
         os.remove(self.mark())
-        for event in EVENTS:
+        for event in [*EVENTS, "server"]:
             if f"{word} {event}" not in ran:
                 bad.append(f"{event}: the canary of a trusted project did not run")
         for name, text in (("skill", f"- skill-canary: {word}"), ("agent", f"- agent-canary: {word}"),
-                           ("tool", f'"description": "{word}"')):
+                           ("tool", f'"description": "{word}"'),
+                           ("server", f'"description": "{word} of a server"')):
             if text not in sent:
                 bad.append(f"the {name} of a trusted project was not sent")
 
@@ -160,11 +164,10 @@ def main():
         s.summarise("CANARYONE", bad)
         s.look(bad)
         s.check_marks("commands", "CANARYONE", bad)
-        changes = [path for path in s.canaries("") if "/.mcp.json" not in path
-                   and "/permissions.json" not in path]
+        changes = [path for path in s.canaries("") if "/permissions.json" not in path]
         s.ikigai("trust", "--yes", cwd=s.inner, status=None)
         s.show_that_canaries_work("CANARYONE", bad)
-        for path in changes[::5] if quick else changes:
+        for path in changes[::5] + ["project/inner/.mcp.json"] if quick else changes:
             s.fill("CANARYONE")
             s.ikigai("trust", "--yes", cwd=s.inner, status=None)
             s.check_marks("trusting", "CANARYTWO", bad)
@@ -183,7 +186,7 @@ def main():
     for line in bad:
         print(line)
     hostile.conclude(27, not bad, (
-        f"{canaries} canaries (tools, hooks, commands, skills, agents, rules), {s.number} runs, "
+        f"{canaries} canaries (tools, hooks, commands, skills, agents, servers, rules), {s.number} runs, "
         f"{len(changes)} of them changed after consent: {len(bad)} executions or words in a prompt"))
 
 
