@@ -24,6 +24,18 @@ void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, con
                                      .kind = IK_WORKSPACE_LINE, .level = level, .text = text});
 }
 
+void ik_workspace_say_untrusted(ik_workspace_t *workspace, size_t count, const char *kind)
+{
+    if (count > 0) {
+        char *line = ik_sprintf(NULL,
+                                "%zu %s%s of the project %s not trusted and not used. Review: "
+                                "/trust or ikigai trust",
+                                count, kind, count == 1 ? "" : "s", count == 1 ? "is" : "are");
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
+        talloc_free(line);
+    }
+}
+
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result)
 {
     workspace->stopping = true;

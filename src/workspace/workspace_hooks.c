@@ -82,14 +82,7 @@ void ik_workspace_find_hooks(ik_workspace_t *workspace)
         }
     }
     ik_hooks_set(workspace->shared.hooks, list, count);
-    if (untrusted > 0) {
-        char *line =
-            ik_sprintf(scratch,
-                       "%zu hook%s of the project %s not trusted and not used. Review: "
-                       "/trust or ikigai trust",
-                       untrusted, untrusted == 1 ? "" : "s", untrusted == 1 ? "is" : "are");
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
-    }
+    ik_workspace_say_untrusted(workspace, untrusted, "hook");
     talloc_free(scratch);
 }
 

@@ -238,14 +238,7 @@ static char *list_extensions(ik_workspace_t *workspace, const void *ctx, ik_exte
     for (size_t i = 0; i < found->count; i++) {
         untrusted += found->items[i].untrusted;
     }
-    if (untrusted > 0 && !quiet) {
-        char *line = ik_sprintf(scratch,
-                                "%zu %s%s of the project %s not trusted and not used. Review: "
-                                "/trust or ikigai trust",
-                                untrusted, ik_extension_kind_name(kind), untrusted == 1 ? "" : "s",
-                                untrusted == 1 ? "is" : "are");
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
-    }
+    ik_workspace_say_untrusted(workspace, quiet ? 0 : untrusted, ik_extension_kind_name(kind));
     char *catalogue = ik_extension_catalogue_format(ctx, found, kind);
     talloc_free(scratch);
     return catalogue;
