@@ -533,8 +533,10 @@ class Http(McpTest):
         self.servers(gone={"url": closed.url}, broken={"url": self.peer(status=503).url},
                      locked={"url": login.url}, ftp={"url": "ftp://x"}, missing={"url": "${NO_SUCH}"},
                      open={"url": login.url, "headers": {"Authorization": "Bearer ${KEY}"}})
-        done = self.ikigai("tool", "list", env={"KEY": "secret"})
-        status = {s["name"]: (s["status"], s["error"]) for s in self.ikigai("mcp", "list", "--json").json()}
+        key = {"KEY": "secret"}
+        done = self.ikigai("tool", "list", env=key)
+        status = {s["name"]: (s["status"], s["error"])
+                  for s in self.ikigai("mcp", "list", "--json", env=key).json()}
         self.assertEqual([status[n][0] for n in ("gone", "broken", "locked", "ftp", "missing", "open")],
                          ["failed", "failed", "login", "failed", "failed", "ready"], status)
         self.assertIn("503", status["broken"][1])

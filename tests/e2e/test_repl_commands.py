@@ -476,7 +476,7 @@ class TrustTest(CommandTest):
         t = self.ready(**WIDE)
         rows = self.enter(t, "/trust", "no tools")
         self.assertEqual(" ".join(rows), f"There are no tools in {self.project}/.ikigai/tools, and no "
-                         "hooks, commands, skills or agents of this project.")
+                         "hooks, commands, skills, agents or servers of this project.")
 
     def test_for_one_run(self):
         t = self.start_untrusted([Answer(calls=[Call("grep", {"pattern": "x"})]), Answer("Found.")],
