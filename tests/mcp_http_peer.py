@@ -8,6 +8,11 @@ url, and requests with what was sent to it.
   forget      that many sessions are forgotten after their first call: 404, or the status `lost`
   token       the bearer token that is wanted; None: none
   status      the status of every answer
+  stream      the server has a stream of its own, on which it says three times that its tools have changed
+              when `tools_then` takes effect; else it says so in the answer, if that is a stream
+  change      the name of the tool whose call lets `tools_then` take effect
+  mismatch    calls without the header Mcp-Param-NAME for this NAME are refused; at the first refusal the list
+              of tools becomes `tools_then`
 """
 import http.server
 import json
@@ -17,13 +22,20 @@ MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
 
 
+CHANGED = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n'
+
+
 class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
-                 status=None, tools=None, challenge=""):
+                 status=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
+                 change=None):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object", "properties": {
             "text": {"type": "string", "x-mcp-header": "Text"}}}}]
+        self.mismatch, self.tools_then = mismatch, tools_then
+        self.stream, self.change, self.changed = stream, change, False
+        self.said = threading.Condition()
         self.requests, self.sessions, self.kept = [], [], {}
         self.lock = threading.Lock()
 
@@ -91,6 +103,8 @@ class McpHttp:
                 prime = ["id: e0\nretry: 10\ndata: \n\n"] if peer.prime or peer.cut else []
                 note = [": comment\n\n", 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/message",'
                         '"params":{"level":"info","data":"hello"}}\n\n']
+                if peer.changed and not peer.stream and body["method"] == "tools/call":
+                    note += [CHANGED] * 3
                 if peer.cut and body["method"] == "tools/call":
                     with peer.lock:
                         peer.kept["e0"] = text
@@ -102,6 +116,9 @@ class McpHttp:
                 self.more = {}
                 self.note(None)
                 last = self.headers.get("Last-Event-ID")
+                if peer.stream:
+                    self.events(peer.changes())
+                    return
                 with peer.lock:
                     text = peer.kept.pop(last, None)
                 if text is None:
@@ -118,6 +135,16 @@ class McpHttp:
         self.url = f"http://127.0.0.1:{self.server.server_port}/mcp"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         return self
+
+    def changes(self):
+        """The events of the server's own stream, which ends after the last one."""
+        yield ": open\n\n"
+        with self.said:
+            self.said.wait_for(lambda: self.changed)
+        yield from [CHANGED] * 3
+        with self.said:
+            self.stream = "said"
+            self.said.notify_all()
 
     def stop(self):
         self.server.shutdown()
@@ -149,5 +176,13 @@ class McpHttp:
                 self.forget -= 1
                 self.sessions.clear()
                 return None, {"code": -32000, "message": "No session"}, self.lost
+            if params["name"] == self.change:
+                with self.said:
+                    self.tools, self.changed = self.tools_then, True
+                    self.said.notify_all()
+                    self.said.wait_for(lambda: self.stream in (False, "said"))
+            if self.mismatch and "Mcp-Param-" + self.mismatch not in request.headers:
+                self.tools = self.tools_then or self.tools
+                return None, {"code": -32020, "message": "Header mismatch"}, 400
             return {"content": [{"type": "text", "text": params["arguments"].get("text", "")}]}, None, 200
         return None, {"code": -32601, "message": "Method not found"}, 404 if modern else 200

@@ -8,10 +8,14 @@
   pages     tools of one page; 0: all at once
   fault     a way to misbehave, see the code
   count     a file that counts starts, one byte each
+  gate      initialize is not answered before this file exists
 """
+import array
+import fcntl
 import json
 import os
 import sys
+import termios
 import threading
 import time
 
@@ -32,7 +36,7 @@ TOOLS = {
 }
 for name in ("content", "structured", "both", "same", "image", "failing", "refusing", "slow",
              "progress", "silent", "dying", "junk", "huge", "asking", "empty", "invalid", "log",
-             "change", "environment", "write", "pid", "input", "endless_input", "strange"):
+             "change", "environment", "write", "pid", "split", "input", "endless_input", "strange"):
     TOOLS.setdefault(name, {"description": name + ".", "inputSchema": {"type": "object"}})
 
 lock = threading.Lock()
@@ -53,6 +57,17 @@ def write(line):
         log("< ", line[:2000])
         sys.stdout.buffer.write(line.encode() + b"\n")
         sys.stdout.buffer.flush()
+
+
+def write_in_pieces(pieces):
+    """Each piece is read before the next one is written, so that no read returns two of them."""
+    unread = array.array("i", [0])
+    with lock:
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+            while fcntl.ioctl(sys.stdout.fileno(), termios.FIONREAD, unread) == 0 and unread[0] > 0:
+                time.sleep(0.001)
 
 
 def send(message):
@@ -165,6 +180,10 @@ def call(request):
             for start in range(0, len(data), 65535):
                 sys.stdout.buffer.write(data[start:start + 65535])
             sys.stdout.buffer.flush()
+    elif name == "split":
+        data = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": text(arguments["text"])},
+                          ensure_ascii=False).encode() + b"\n"
+        write_in_pieces([data[i:i + 1] for i in range(len(data))])
     elif name == "asking":
         respond(request, text(json.dumps(ask("elicitation/create", FORM).get("result"))))
     elif name == "empty":
@@ -245,6 +264,9 @@ def handle(request):
     if method == "initialize":
         if FAULT == "silent":
             time.sleep(3600)
+        if "gate" in SCRIPT:
+            while not os.path.exists(SCRIPT["gate"]):
+                time.sleep(0.01)
         if ERA == "modern":
             refuse(request, -32022, "old", {"supported": [MODERN], "requested": "x"})
             return

@@ -11,9 +11,10 @@
 #include "tool/tool_wrapper.h"
 
 enum {
-    ROUNDS_MAX = 16,  /* how often a server may ask for input during one call */
-    INPUTS_MAX = 32,  /* of one round */
-    ASKING_MS = 1000, /* how often a call looks whether the user has answered */
+    HEADER_MISMATCH = -32020, /* the headers of a call are not those that its tool asks for */
+    ROUNDS_MAX = 16,          /* how often a server may ask for input during one call */
+    INPUTS_MAX = 32,          /* of one round */
+    ASKING_MS = 1000,         /* how often a call looks whether the user has answered */
 };
 
 typedef struct {
@@ -29,7 +30,8 @@ typedef struct {
     int64_t progress_ms;
     int64_t idle_ms;
     int64_t max_ms;
-    bool overdue; /* its deadline has passed; what has arrived is read before it ends */
+    bool relisted; /* the tools were asked for again because of this call */
+    bool overdue;  /* its deadline has passed; what has arrived is read before it ends */
 
     /* Input that the server wants before it goes on; see take_input. */
     json_t *wanted;
@@ -150,6 +152,7 @@ static void take_result(call_t *call, ik_json_span_t result)
 /* --- the request ------------------------------------------------------------------------- */
 
 static void send_call(call_t *call);
+static void on_open(void *data, const char *why);
 
 static void next_input(call_t *call);
 
@@ -238,6 +241,10 @@ static void on_answer(void *data, const ik_rpc_answer_t *answer)
         fail(call, IK_TOOL_CRASHED,
              ik_sprintf(call, "The server '%s' died during the call: %s", server_name(call),
                         ik_mcp_server_end(call->server)));
+    } else if (answer->failed && answer->code == HEADER_MISMATCH && !call->relisted &&
+               ik_mcp_server_facts(call->server)->modern) {
+        call->relisted = true; /* the schema says which headers there are, and may be an old one */
+        call->opening = ik_mcp_server_relist(call, call->server, on_open, call);
     } else if (answer->failed) {
         char *text = answer->text.len > 0 ? ik_json_decode(call, answer->text, NULL)
                                           : ik_strdup(call, "The server reports an error");

@@ -109,6 +109,7 @@ struct ik_mcp_server {
     size_t cursor_count;
     bool listed_again; /* a cursor was not valid any more */
     bool relisting;    /* while it is up */
+    bool doubted;      /* the list is asked for by a call, so that a change is news */
     bool stale;
     bool has_tools;
     char *end; /* why the last connection ended */
@@ -382,7 +383,7 @@ static void drop_connection(ik_mcp_server_t *server, const char *why)
     talloc_free(server->end);
     server->end = ik_strdup(server, why);
     server->state = DOWN;
-    server->relisting = false;
+    server->relisting = server->doubted = false;
     ik_timer_stop(server->timer);
     free_questions(server);
     ik_rpc_t *rpc = server->rpc;
@@ -433,7 +434,7 @@ static void on_patience_end(void *data)
 {
     ik_mcp_server_t *server = data;
     if (server->state == UP) { /* only the new list of tools is late; the old one stays */
-        server->relisting = false;
+        server->relisting = server->doubted = false;
         TALLOC_FREE(server->listed);
         wake(server, NULL);
         return;
@@ -472,15 +473,15 @@ static void finish_list(ik_mcp_server_t *server)
         ik_mcp_log_add(server->log, "warning", listed->problem, strlen(listed->problem));
     }
     server->facts.tools = talloc_steal(server->texts, listed);
-    bool relisted = server->relisting;
-    server->relisting = false;
+    bool is_news = !server->relisting || server->doubted;
+    server->relisting = server->doubted = false;
     server->state = UP;
     ik_timer_stop(server->timer);
     set_status(server, IK_MCP_READY, NULL);
     save(server);
     send_again(server);
     wake(server, NULL);
-    if (!same && !first && !relisted && server->options->on_change != NULL) {
+    if (!same && !first && is_news && server->options->on_change != NULL) {
         server->options->on_change(server->options->data);
     }
 }
@@ -490,7 +491,7 @@ static void fail_list(ik_mcp_server_t *server, const char *why)
 {
     if (server->relisting) {
         ik_mcp_log_add(server->log, "warning", why, strlen(why));
-        server->relisting = false;
+        server->relisting = server->doubted = false;
         TALLOC_FREE(server->listed);
         ik_timer_stop(server->timer);
         wake(server, NULL);
@@ -1547,6 +1548,13 @@ void *ik_mcp_server_open(const void *ctx, ik_mcp_server_t *server, bool refresh,
         begin_list(server);
     }
     return waiter;
+}
+
+void *ik_mcp_server_relist(const void *ctx, ik_mcp_server_t *server, ik_mcp_done_fn on_done,
+                           void *data)
+{
+    server->doubted = true;
+    return ik_mcp_server_open(ctx, server, true, on_done, data);
 }
 
 /* --- the server -------------------------------------------------------------------------- */

@@ -73,6 +73,10 @@ void ik_mcp_server_forget(const ik_paths_t *paths, const ik_config_server_t *con
 typedef void (*ik_mcp_done_fn)(void *data, const char *why);
 void *ik_mcp_server_open(const void *ctx, ik_mcp_server_t *server, bool refresh,
                          ik_mcp_done_fn on_done, void *data);
+/* Asks for the tools again during a call: the server says that the known ones are not its own. What
+ * has changed is reported to on_change. */
+void *ik_mcp_server_relist(const void *ctx, ik_mcp_server_t *server, ik_mcp_done_fn on_done,
+                           void *data);
 /* Asks the server to exit, without waiting; whether there was a connection that is still to end. */
 bool ik_mcp_server_close(ik_mcp_server_t *server);
 bool ik_mcp_server_is_running(const ik_mcp_server_t *server);

@@ -82,6 +82,7 @@ class Calls(McpTest):
             ("log", {}, {"output": "logged"}),
             ("progress", {}, {"output": "done"}),
             ("huge", {"bytes": 400000}, {"output": "\u00e9" * 400000}),
+            ("split", {"text": "a\u00e9\u4e16\U0001f600"}, {"output": "a\u00e9\u4e16\U0001f600"}),
             ("asking", {}, {"output": '{"action": "cancel"}'}),
         ]
         turn = self.calls(*[("s__" + name, arguments) for name, arguments, _ in expected],
@@ -514,6 +515,29 @@ class Http(McpTest):
                              ("tools/call", "echo", "2026-07-28"))
         self.assertFalse([r for r in peer.requests if r["method"] != "POST"])
         self.assertEqual(self.ikigai("mcp", "show", "web", "--json").json()["era"], "modern")
+
+    def test_a_header_mismatch_lists_the_tools_and_tries_once_more(self):
+        fresh = [{"name": name, "inputSchema": {"type": "object", "properties": {
+            "text": {"type": "string", "x-mcp-header": "Words"}}}} for name in ("echo", "added")]
+        peer = self.peer(era="modern", mismatch="Words", tools_then=fresh)
+        turn = self.calls(("web__echo", {"text": "x"}), ("web__echo", {"text": "y"}),
+                          servers={"web": {"url": peer.url}})
+        self.assertEqual([e.get("result") for e in turn.envelopes()], [{"output": "x"}, {"output": "y"}])
+        methods = [r["body"]["method"] for r in peer.requests]
+        self.assertEqual(methods[methods.index("tools/call"):],
+                         ["tools/call", "tools/list", "tools/call", "tools/call"])
+        calls = self.sent_to(peer, "tools/call")
+        self.assertEqual([(r["headers"].get("Mcp-Param-Text"), r["headers"].get("Mcp-Param-Words"))
+                          for r in calls], [("x", None), (None, "x"), (None, "y")])
+        self.assertEqual(len({r["body"]["id"] for r in calls}), 3)
+        names = [sent_tools(r) for r in turn.llm.requests]
+        self.assertTrue(all(n == names[0] for n in names))  # the turn keeps its tools
+        # A list that does not help: the refusal is the result.
+        peer = self.peer(era="modern", mismatch="Words")
+        turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
+        (envelope,) = turn.envelopes()
+        self.assertEqual((envelope["error_code"], envelope["code"]), ("MCP_ERROR", -32020))
+        self.assertEqual(len(self.sent_to(peer, "tools/call")), 2)
 
     def test_a_forgotten_session_begins_again_once(self):
         for lost in (404, 400):
