@@ -5,6 +5,7 @@ import sys
 
 from agent_support import chat_results
 from fake_llm import Answer, Call
+from mcp_http_peer import McpHttp
 from repl_support import ReplTest
 from support import ROOT
 
@@ -46,17 +47,61 @@ class Terminal(ReplTest):
         self.assertEqual(json.loads(self.results(3)[1]["output"]), {"action": "cancel"})
         self.assertEqual(self.leave(t), 0)
 
+    def server_tools(self):
+        """The tools of servers in each request to the model."""
+        return [[tool["function"]["name"] for tool in r.json["tools"]
+                 if tool["function"]["name"].split("__")[0] in ("s", "slow")] for r in self.llm.requests]
+
     def test_a_changed_list_is_read_once_before_the_next_turn(self):
-        t, log = self.begin([Answer(calls=[Call("s__change", {})]), Answer("One."), Answer("Two."),
-                             Answer("Three.")], tools=["echo", "change"])
+        t, log = self.begin([Answer(calls=[Call("s__change", {})]), Answer(calls=[Call("s__change", {})]),
+                             Answer("One."), Answer("Two."), Answer("Three.")], tools=["echo", "change"])
         self.say(t, "go", "One.")
         self.say(t, "go", "Two.")
         self.say(t, "go", "Three.")
-        names = [[tool["function"]["name"] for tool in r.json["tools"]
-                  if tool["function"]["name"].startswith("s__")] for r in self.llm.requests]
-        self.assertEqual(names, [["s__change", "s__echo"]] * 2 +
+        self.assertEqual(self.server_tools(), [["s__change", "s__echo"]] * 3 +
                          [["s__change", "s__echo", "s__plain"]] * 2)
         with open(log, encoding="utf-8") as f:
-            lists = [line for line in f if line.startswith("> ") and '"tools/list"' in line]
-        self.assertEqual(len(lists), 2)
+            methods = [json.loads(line[2:]).get("method") for line in f if line.startswith("> ")]
+        self.assertEqual(methods.count("tools/list"), 2)
+        self.assertEqual(methods[-3:], ["tools/call", "tools/call", "tools/list"])
+        self.assertEqual(self.leave(t), 0)
+
+    def test_a_changed_list_over_http(self):
+        """In the answer to a call, and on the server's own stream."""
+        before, after = ([{"name": n, "inputSchema": {"type": "object"}} for n in names]
+                         for names in (["echo", "change"], ["echo", "change", "added"]))
+        for options in ({"sse": True}, {"stream": True}):
+            with self.subTest(**options):
+                peer = McpHttp(tools=before, tools_then=after, change="change", **options).start()
+                self.addCleanup(peer.stop)
+                self.serve([Answer(calls=[Call("s__change", {})]), Answer("One."), Answer("Two."),
+                            Answer("Three.")], mcpServers={"s": {"url": peer.url}})
+                t = self.start(first=True)
+                self.say(t, "go", "One.")
+                self.say(t, "go", "Two.")
+                self.say(t, "go", "Three.")
+                self.assertEqual(self.server_tools(), [["s__change", "s__echo"]] * 2 +
+                                 [["s__added", "s__change", "s__echo"]] * 2)
+                self.assertEqual(len([r for r in peer.requests
+                                      if (r["body"] or {}).get("method") == "tools/list"]), 2)
+                self.assertEqual(self.leave(t), 0)
+
+    def test_a_slow_server_delays_neither_others_nor_the_prompt(self):
+        gate, log = os.path.join(self.dir, "gate"), os.path.join(self.dir, "wire.log")
+        self.serve([Answer("Hello.")], mcpServers={
+            name: {"command": sys.executable, "args": [PEER, json.dumps(peer)]} for name, peer in {
+                "slow": {"gate": gate, "tools": ["echo"]}, "s": {"log": log, "tools": ["echo"]}}.items()})
+        t = self.start(first=True)
+        t.send("typed meanwhile")
+        t.wait_for("> typed meanwhile")
+
+        def listed():
+            with open(log, encoding="utf-8") as f:
+                return any(line.startswith("< ") and '"tools": [' in line for line in f)
+        t.wait_until(lambda: os.path.exists(log) and listed(), "the list of the other server")
+        self.assertEqual(self.llm.requests, [])
+        with open(gate, "w", encoding="utf-8"):
+            pass
+        self.say(t, "", "Hello.")
+        self.assertEqual(self.server_tools(), [["s__echo", "slow__echo"]])
         self.assertEqual(self.leave(t), 0)
