@@ -262,6 +262,9 @@ static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
     if (item == NULL) {
         return fail_unknown(args->args[0]);
     }
+    if (item->config->source == IK_CONFIG_PROJECT) {
+        print_lines(mcp);
+    }
     opening_t opening = {0};
     if (item->server != NULL) {
         ik_mcp_server_open(cli->ctx, item->server, true, on_open, &opening);

@@ -162,7 +162,7 @@ void ik_mcp_load(ik_mcp_t *mcp)
         ik_config_servers_t *servers =
             text == NULL ? NULL : ik_config_server_parse_project(mcp, file, text, len);
         for (size_t i = 0; servers != NULL && i < servers->warning_count; i++) {
-            add_line(mcp, servers->warnings[i]);
+            add_line(mcp, ik_sprintf(scratch, "warning: %s", servers->warnings[i]));
         }
         for (size_t i = 0; servers != NULL && i < servers->count; i++) {
             const ik_config_server_t *config = servers->list[i];

@@ -1,5 +1,6 @@
 #include "mcp/mcp_server.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1178,7 +1179,9 @@ static void on_process_end(void *data, ik_process_result_t *result)
     }
     server->body = NULL;
     char *why = describe_end(NULL, result);
-    ik_mcp_log_add(server->log, "info", why, strlen(why));
+    if (!server->leaving) { /* the end of a server that was told to go is no news */
+        ik_mcp_log_add(server->log, "info", why, strlen(why));
+    }
     bool restarts = server->state == OPENING && server->probing && !server->tried_legacy &&
                     server->config->protocol == IK_CONFIG_PROTOCOL_AUTO;
     if (server->leaving) {
@@ -1308,7 +1311,12 @@ static char *make_launch(const void *ctx, const ik_mcp_server_t *server, launch_
         launch->argv[0] = command[0] == '~' && command[1] == '/' && home != NULL
                               ? ik_file_join(ctx, home, command + 2)
                               : find_command(ctx, command, launch->env);
-        if (launch->argv[0] == NULL) {
+        /* Tried here, because the error of a start does not tell which of the two is missing. */
+        if (access(launch->folder, X_OK) != 0) {
+            fault = ik_sprintf(ctx, "its folder %.200s cannot be entered: %s", launch->folder,
+                               strerror(errno));
+        } else if (launch->argv[0] == NULL ||
+                   (launch->argv[0][0] == '/' && access(launch->argv[0], F_OK) != 0)) {
             fault = ik_sprintf(ctx, "the command %.200s was not found", command);
         }
     }
@@ -1484,7 +1492,8 @@ static char *find_fault(const void *ctx, const ik_mcp_server_t *server)
                               "HTTP URL");
     }
     if (config->type == IK_CONFIG_SERVER_STDIO && config->command == NULL) {
-        return ik_strdup(ctx, "its entry has neither command nor url");
+        return ik_strdup(ctx, config->url == NULL ? "its entry has neither command nor url"
+                                                  : "its entry has no command");
     }
     if (config->type == IK_CONFIG_SERVER_HTTP && config->url == NULL) {
         return ik_strdup(ctx, "its entry has no url");

@@ -195,6 +195,8 @@ class Discovery(McpTest):
         self.assertEqual(self.starts(), 5)
         cursors = [r.get("params", {}).get("cursor") for r in self.sent("tools/list")]
         self.assertEqual((cursors.count(""), cursors.count("6")), (3, 3))
+        # It has said nothing, and that it was told to end is not in its log.
+        self.assertEqual(self.ikigai("mcp", "show", "s", "--json").json()["log"], [])
 
     def test_names(self):
         long = "x" * 80
@@ -221,9 +223,13 @@ class Discovery(McpTest):
             "circle": ({"fault": "same page"}, {}, "its list of tools repeats itself"),
             "none": ({"fault": "no tools"}, {}, "its answer to tools/list has no tools"),
             "missing": ({}, {"command": "no-such-command-here"}, "no-such-command-here was not found"),
+            "absent": ({}, {"command": "/no/such/command"}, "the command /no/such/command was not found"),
+            "lost": ({}, {"cwd": "/no/such/folder"}, "its folder /no/such/folder cannot be entered"),
             "unset": ({}, {"cwd": "${NO_SUCH_VARIABLE}"}, "the variable NO_SUCH_VARIABLE is not set"),
             "sse": ({}, {"type": "sse", "url": "http://127.0.0.1:1/"}, "sse is not supported"),
             "bare": ({}, {"command": None}, "neither command nor url"),
+            "other": ({}, {"type": "stdio", "command": None, "url": "http://127.0.0.1:1/"},
+                      "its entry has no command"),
             "good": ({"fault": "banner"}, {}, None),
             "drowning": ({"fault": "stderr flood", "tools": ["echo"]}, {}, None),
             "expired": ({"fault": "expired cursor", "pages": 20}, {}, None),
@@ -434,14 +440,16 @@ class Trust(McpTest):
             "mine": ("user", "new"), "theirs": ("project", "untrusted"),
             "leaky": ("project", "untrusted")})
         self.assertIn("Server 'mine' of .mcp.json is not used: your configuration", listed.err)
-        self.assertIn("mcpServers.broken.command must be a string", listed.err)
+        self.assertRegex(listed.err, r"warning: \S+/\.mcp\.json:1: mcpServers\.broken\.command must be a")
         done = self.ikigai("tool", "list", "--json")
         self.assertIn("2 servers of .mcp.json are not trusted and not used: theirs, leaky", done.err)
         names = {t["name"] for t in done.json() if "server" in t}
         self.assertEqual(names, {"mine__echo"})
         self.assertEqual(self.starts(), 1)
-        shown = self.ikigai("mcp", "show", "theirs", "--json").json()
+        done = self.ikigai("mcp", "show", "theirs", "--json")
+        shown = done.json()
         self.assertEqual((shown["status"], shown["tools"]), ("untrusted", []))
+        self.assertIn("2 servers of .mcp.json are not trusted and not used: theirs, leaky", done.err)
         # --trust covers one run.
         env = {"OPENAI_API_KEY": "sk-canary"}
         names = {t["name"] for t in self.ikigai("tool", "list", "--json", "--trust", env=env).json()}
