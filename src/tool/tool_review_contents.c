@@ -211,6 +211,8 @@ static void append_change(const review_t *review, const ik_trust_snapshot_file_t
     if (is_err(&read) || !old.is_text || !content->is_text) {
         (content->is_text ? append_whole : append_binary)(review->out, content);
     } else {
+        const char *name = format_name(review->scratch, file->path);
+        ik_buffer_append_format(review->out, "--- a/%s\n+++ b/%s\n", name, name);
         append_diff(review->out, &old, content);
     }
 }

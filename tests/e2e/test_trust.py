@@ -210,7 +210,7 @@ class Consent(TrustTest):
         out = self.ikigai("trust", input=b"n\n", status=1).out
         shown = out.partition("About to trust")[0].splitlines()
         self.assertEqual(shown, [
-            "=== deploy (changed)",
+            "=== deploy (changed)", "--- a/deploy", "+++ b/deploy",
             "@@ -1,7 +1,7 @@", " #!/bin/sh", " line 1", " line 2", "-line 3", "+changed", " line 4",
             " line 5", " line 6",
             "@@ -19,7 +19,6 @@", " line 18", " line 19", " line 20", "-line 21", " line 22", " line 23",
