@@ -202,7 +202,8 @@ static const char *name_tool(const void *ctx, const char *text, size_t len)
 /* A list, or names with commas between them. NULL: all tools. */
 static const char *const *read_tools(const void *ctx, const ik_front_matter_entry_t *entry)
 {
-    if (entry == NULL || (entry->text == NULL && entry->items == NULL) ||
+    bool none = entry != NULL && entry->flow != NULL; /* "[]" */
+    if (entry == NULL || (entry->text == NULL && entry->items == NULL && !none) ||
         (entry->text != NULL && entry->text[strspn(entry->text, " \t")] == '\0')) {
         return NULL;
     }

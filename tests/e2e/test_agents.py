@@ -167,6 +167,15 @@ class Files(SubagentTest):
         self.assertIn("the project is not trusted", result["error"])
         self.assertEqual(self.outcome(dict(parts), "--trust")["text"], "Hi.")
 
+    def test_a_file_without_tools(self):
+        """An empty list names no tool; an empty value is none."""
+        self.define("none", "description: Thinks\ntools: []")
+        self.define("all", "description: Works\ntools:")
+        turn, cast = self.play({"Go": [Answer(calls=[agent("x", agent="none"), agent("y", agent="all")]),
+                                       Answer("Oh.")], "x": [Answer("X.")], "y": [Answer("Y.")]})
+        self.assertEqual(sent_tools(cast.requests["x"][0]), [])
+        self.assertEqual(sent_tools(cast.requests["y"][0]), sent_tools(cast.requests["Go"][0]))
+
     def test_without_files(self):
         turn, cast = self.play({"Go": [Answer("Hi.")]})
         self.assertNotIn("by name", system_of(cast.requests["Go"][0]))
