@@ -131,6 +131,19 @@ static ik_msg_t *remove_message(const void *ctx, ik_workspace_member_t *member, 
 
 /* --- what hooks say about a line --------------------------------------------------------- */
 
+/* Removes a line that a hook blocks; why must not belong to the line. */
+static void block_line(ik_workspace_member_t *member, size_t index, const char *why)
+{
+    char *text = ik_strdup(NULL, member->queue[index].text);
+    bool idle = !ik_workspace_is_busy(member->workspace, member->number);
+    drop_line(member, index);
+    if (idle) {
+        emit_for(member, IK_WORKSPACE_TURN);
+    }
+    ik_workspace_report_block(member, text, why, idle);
+    talloc_free(text);
+}
+
 typedef struct {
     ik_workspace_member_t *member;
     uint64_t order; /* of the line */
@@ -146,14 +159,7 @@ static void on_line_checked(void *data, const char *why)
         index++;
     }
     if (why != NULL && index < member->queue_count) {
-        char *text = ik_strdup(NULL, member->queue[index].text);
-        bool idle = !ik_workspace_is_busy(workspace, member->number);
-        drop_line(member, index); /* and asked with it */
-        if (idle) {
-            emit_for(member, IK_WORKSPACE_TURN);
-        }
-        ik_workspace_report_block(member, text, why, idle);
-        talloc_free(text);
+        block_line(member, index, why); /* asked is freed with the line */
     }
     ik_workspace_pump(workspace);
 }
@@ -210,6 +216,13 @@ static bool take_line(ik_workspace_member_t *member)
     if (!command && workspace->recheck_due) {
         ik_workspace_expect_message(workspace); /* the pump runs again when it is done */
         return false;
+    }
+    if (!command && workspace->greeting_stop != NULL) {
+        char *why = talloc_steal(NULL, workspace->greeting_stop);
+        workspace->greeting_stop = NULL;
+        block_line(member, 0, why);
+        talloc_free(why);
+        return true;
     }
     if (!command && (workspace->greeting != NULL || !is_ready(member, &member->queue[0]) ||
                      ik_workspace_images_wait(workspace->images))) {

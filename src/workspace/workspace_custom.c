@@ -147,6 +147,13 @@ void ik_workspace_send_custom(ik_workspace_member_t *member)
         ik_workspace_images_wait(workspace->images) || workspace->greeting != NULL) {
         return;
     }
+    if (workspace->greeting_stop != NULL) {
+        char *why = talloc_steal(NULL, workspace->greeting_stop);
+        workspace->greeting_stop = NULL;
+        on_checked(custom, why);
+        talloc_free(why);
+        return;
+    }
     if (!custom->checked) {
         custom->checked = true;
         custom->check =

@@ -88,6 +88,11 @@ void ik_workspace_find_hooks(ik_workspace_t *workspace)
 
 /* --- the beginning and the end of a session ------------------------------------------------ */
 
+static char *format_block(const void *ctx, const ik_hook_outcome_t *outcome)
+{
+    return ik_sprintf(ctx, "The hook %s blocked the message: %s", outcome->hook, outcome->reason);
+}
+
 /* Messages that waited for the hooks can be sent. */
 static void on_greeting(void *data, const ik_hook_outcome_t *outcome)
 {
@@ -96,7 +101,9 @@ static void on_greeting(void *data, const ik_hook_outcome_t *outcome)
     if (outcome->context != NULL) {
         workspace->greeting_text = ik_strdup(workspace, outcome->context);
     }
-    if (outcome->decision == IK_HOOK_DENY && !outcome->stops) { /* a session cannot be blocked */
+    if (outcome->stops) { /* a session cannot be blocked, its first message can */
+        workspace->greeting_stop = format_block(workspace, outcome);
+    } else if (outcome->decision == IK_HOOK_DENY) {
         char *line = ik_sprintf(NULL, "The hook %s says: %s", outcome->hook, outcome->reason);
         ik_workspace_say_when_ready(workspace, line);
         talloc_free(line);
@@ -112,6 +119,7 @@ void ik_workspace_greet_session(ik_workspace_t *workspace, const char *source)
     workspace->greeted = true;
     TALLOC_FREE(workspace->greeting);
     TALLOC_FREE(workspace->greeting_text);
+    TALLOC_FREE(workspace->greeting_stop);
     if (ik_hooks_any(workspace->shared.hooks, IK_HOOK_SESSION_START, NULL)) {
         workspace->greeting =
             ik_hooks_start(workspace, workspace->shared.hooks,
@@ -195,9 +203,7 @@ static void on_checked(void *data, const ik_hook_outcome_t *outcome)
 {
     ik_workspace_check_t *check = data;
     bool blocked = outcome->decision == IK_HOOK_DENY || outcome->stops;
-    char *why = blocked ? ik_sprintf(NULL, "The hook %s blocked the message: %s", outcome->hook,
-                                     outcome->reason)
-                        : NULL;
+    char *why = blocked ? format_block(NULL, outcome) : NULL;
     check->run = NULL;
     check->context = outcome->context == NULL ? NULL : ik_strdup(check, outcome->context);
     check->on_end(check->data, why); /* may free the check */

@@ -93,6 +93,7 @@ struct ik_workspace {
     /* --- hooks */
     void *greeting;      /* the session_start hooks; NULL: they are not running */
     char *greeting_text; /* what they say, for the first message; NULL: nothing */
+    char *greeting_stop; /* why they end the first turn before it begins; NULL: they do not */
     bool greeted;        /* the session has begun for hooks, and not ended */
     void *parting;       /* holds the session_end hooks that are running */
     int partings;        /* for so many sessions */

@@ -334,6 +334,21 @@ class Messages(HookTest):
                 self.assertEqual(turn.reason, "error")
         self.assertEqual(json.loads(self.ikigai("session", "list", "--json").out), [])
 
+    def test_a_session_hook_ends_the_first_turn(self):
+        self.write("home/.ikigai/commands/mine.md", "Mine.\n")
+        for body in ("echo enough >&2; exit 49", 'echo \'{"continue":false,"stopReason":"enough"}\'',
+                     'echo \'{"halt":true,"reason":"enough"}\''):
+            self.hook("session_start", "stop", body)
+            self.hook("user_prompt", "record", RECORD)
+            for prompt in ("Go", "/mine"):
+                turn = self.ask([Answer("No.")], prompt=prompt, status=1)
+                self.assertEqual(turn.error, ("HOOK_BLOCKED",
+                                              "The hook session_start/stop blocked the message: enough"))
+                self.assertEqual((turn.reason, turn.messages(), turn.llm.requests), ("error", [], []))
+                self.assertEqual(self.notices(turn), ["The hook session_start/stop ended the turn: enough"])
+        self.assertEqual(self.seen(), [])
+        self.assertEqual(self.ikigai("session", "list", "--json").json(), [])
+
     def test_a_failing_prompt_hook(self):
         self.hook("user_prompt", "guard", "exit 1")
         turn = self.ask([Answer("Yes.")])
