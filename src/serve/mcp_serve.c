@@ -478,6 +478,7 @@ static bool on_request(void *data, ik_rpc_request_t *request)
     bool known = false;
     bool modern;
     bool asks;
+    ik_json_span_t cursor;
     if (strcmp(method, "initialize") == 0) {
         take_initialize(server, request);
         return true;
@@ -490,6 +491,10 @@ static bool on_request(void *data, ik_rpc_request_t *request)
     }
     if (strcmp(method, "tools/call") == 0) {
         take_call(server, request, modern, asks);
+    } else if (strcmp(method, "tools/list") == 0 && ik_json_is(request->params, IK_JSON_OBJECT) &&
+               ik_json_find(request->params, "cursor", &cursor) &&
+               ik_json_kind(cursor) != IK_JSON_NULL) { /* the list is one page, without a cursor */
+        ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, "cursor is not one of tools/list", NULL);
     } else if (strcmp(method, "tools/list") == 0) {
         char *list = ik_mcp_serve_format_tools(NULL, server->options->registry, modern);
         ik_rpc_respond(request, list, strlen(list));

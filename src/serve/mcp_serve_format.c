@@ -14,8 +14,8 @@ enum {
     QUESTION_ARGUMENTS_MAX = 4096,
 };
 
-static const char server_info[] = "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":"
-                                  "{\"name\":\"ikigai\",\"version\":\"" IKIGAI_VERSION "\"}}";
+static const char server_info[] = "\"io.modelcontextprotocol/serverInfo\":"
+                                  "{\"name\":\"ikigai\",\"version\":\"" IKIGAI_VERSION "\"}";
 
 /* Begins a text that holds whole tool results, which are bounded by max_output_size. */
 static void begin(ik_buffer_t *out, const void *ctx)
@@ -23,10 +23,21 @@ static void begin(ik_buffer_t *out, const void *ctx)
     ik_buffer_init(out, ctx, IK_BUFFER_UNLIMITED);
 }
 
-static char *finish(ik_buffer_t *out, bool modern)
+/* notes, of length 0 for none, go where a client that expects the result alone does not meet them.
+ */
+static char *finish(ik_buffer_t *out, ik_json_span_t notes, bool modern)
 {
     if (modern) {
-        ik_buffer_append_format(out, ",\"resultType\":\"complete\",%s", server_info);
+        ik_buffer_append_text(out, ",\"resultType\":\"complete\"");
+    }
+    if (modern || notes.len > 0) {
+        ik_buffer_append_format(out, ",\"_meta\":{%s%s", modern ? server_info : "",
+                                modern && notes.len > 0 ? "," : "");
+        if (notes.len > 0) {
+            ik_buffer_append_text(out, "\"ikigai/notes\":");
+            ik_buffer_append(out, notes.text, notes.len);
+        }
+        ik_buffer_append_byte(out, '}');
     }
     ik_buffer_append_byte(out, '}');
     return ik_buffer_finish(out);
@@ -37,7 +48,7 @@ char *ik_mcp_serve_format_result(const void *ctx, const char *text, bool modern)
     ik_buffer_t out;
     begin(&out, ctx);
     ik_buffer_append_text(&out, text);
-    return finish(&out, modern);
+    return finish(&out, (ik_json_span_t){0}, modern);
 }
 
 /* --- the list of tools ------------------------------------------------------------------- */
@@ -77,7 +88,7 @@ char *ik_mcp_serve_format_tools(const void *ctx, const ik_tool_registry_t *regis
     if (modern) {
         ik_buffer_append_format(&out, ",\"ttlMs\":%d,\"cacheScope\":\"private\"", LIST_FRESH_MS);
     }
-    return finish(&out, modern);
+    return finish(&out, (ik_json_span_t){0}, modern);
 }
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -150,10 +161,6 @@ char *ik_mcp_serve_format_call(const void *ctx, const ik_tool_result_t *result, 
                    ik_json_find(answer, "error_code", &code) && ik_json_kind(code) != IK_JSON_NULL);
     ik_buffer_append_text(&out, "{\"content\":[");
     append_text_block(&out, answer.text, answer.len);
-    if (rest.len > 0) { /* notes of ikigai about the call */
-        ik_buffer_append_byte(&out, ',');
-        append_text_block(&out, rest.text, rest.len);
-    }
     for (size_t i = 0; i < result->image_count; i++) {
         append_image_block(&out, &result->images[i], blobs);
     }
@@ -163,8 +170,9 @@ char *ik_mcp_serve_format_call(const void *ctx, const ik_tool_result_t *result, 
         ik_buffer_append(&out, answer.text, answer.len);
     }
     ik_buffer_append_format(&out, ",\"isError\":%s", failed ? "true" : "false");
+    char *text = finish(&out, rest, modern);
     talloc_free(scratch);
-    return finish(&out, modern);
+    return text;
 }
 
 /* --- questions --------------------------------------------------------------------------- */
@@ -189,9 +197,9 @@ char *ik_mcp_serve_format_question(const void *ctx, const ik_permission_question
 
 char *ik_mcp_serve_format_input_required(const void *ctx, const char *question, const char *state)
 {
-    return ik_sprintf(
-        ctx,
-        "{\"resultType\":\"input_required\",\"inputRequests\":{\"%s\":"
-        "{\"method\":\"elicitation/create\",\"params\":%s}},\"requestState\":\"%s\",%s}",
-        IK_MCP_SERVE_PERMISSION, question, state, server_info);
+    return ik_sprintf(ctx,
+                      "{\"resultType\":\"input_required\",\"inputRequests\":{\"%s\":"
+                      "{\"method\":\"elicitation/"
+                      "create\",\"params\":%s}},\"requestState\":\"%s\",\"_meta\":{%s}}",
+                      IK_MCP_SERVE_PERMISSION, question, state, server_info);
 }

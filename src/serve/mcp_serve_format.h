@@ -15,8 +15,8 @@ char *ik_mcp_serve_format_result(const void *ctx, const char *text, bool modern)
 /* {"tools":[…]}, sorted by name. */
 char *ik_mcp_serve_format_tools(const void *ctx, const ik_tool_registry_t *registry, bool modern);
 
-/* The result of tools/call for an envelope: the tool's own answer, without the envelope. The bytes
- * of images are read from the folder of blobs. */
+/* The result of tools/call for an envelope: the tool's own answer, without the envelope, whose
+ * other members are in _meta. The bytes of images are read from the folder of blobs. */
 char *ik_mcp_serve_format_call(const void *ctx, const ik_tool_result_t *result, const char *blobs,
                                bool modern);
 

@@ -235,6 +235,9 @@ class Tools(ServeTest):
 
     def test_bad_calls(self):
         client = self.client()
+        for cursor in ("", "x", 3):
+            self.assertEqual(client.ask("tools/list", {"cursor": cursor})["error"]["code"], -32602)
+        self.assertIn("tools", client.ask("tools/list", {"cursor": None})["result"])
         for params in (None, {}, {"name": 1}, {"name": "nope"}, {"name": "bash", "arguments": []}):
             self.assertEqual(client.ask("tools/call", params)["error"]["code"], -32602, params)
         self.assertTrue(client.call("bash")["isError"])  # its own complaint
@@ -254,6 +257,15 @@ class Tools(ServeTest):
         result = client.call("wrong")
         self.assertEqual((result["isError"], result["structuredContent"]),
                          (True, {"error": "no", "error_code": "NOPE"}))
+        # What ikigai says about a call is not among the content.
+        for result in (client.call("bash", {"command": "exit 3"}),
+                       client.modern("tools/call", name="bash",
+                                     arguments={"command": "exit 3"})["result"]):
+            self.assertEqual(result["content"],
+                             [{"type": "text", "text": '{"output":"","exit_code":3}'}])
+            self.assertEqual(result["structuredContent"], {"output": "", "exit_code": 3})
+            self.assertIn(self.project, result["_meta"]["ikigai/notes"]["confined"])
+        self.assertEqual(result["_meta"][PREFIX + "serverInfo"]["name"], "ikigai")
         result = client.call("crash")
         self.assertTrue(result["isError"])
         self.assertNotIn("tool_success", result["structuredContent"])
