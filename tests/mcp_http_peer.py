@@ -8,6 +8,7 @@ url, and requests with what was sent to it.
   forget      that many sessions are forgotten after their first call: 404, or the status `lost`
   token       the bearer token that is wanted; None: none
   status      the status of every answer
+  missing     the scopes that calls are refused for: 403; None: none
   stream      the server has a stream of its own, on which it says three times that its tools have changed
               when `tools_then` takes effect; else it says so in the answer, if that is a stream
   change      the name of the tool whose call lets `tools_then` take effect
@@ -36,6 +37,7 @@ class McpHttp:
         self.mismatch, self.tools_then = mismatch, tools_then
         self.stream, self.change, self.changed = stream, change, False
         self.said = threading.Condition()
+        self.missing = None
         self.requests, self.sessions, self.kept = [], [], {}
         self.lock = threading.Lock()
 
@@ -91,6 +93,10 @@ class McpHttp:
                     return
                 if "id" not in body or "method" not in body:
                     self.answer(202)
+                    return
+                if peer.missing and body["method"] == "tools/call":
+                    self.answer(403, WWW_Authenticate='Bearer error="insufficient_scope", '
+                                f'scope="{peer.missing}", error_description="more"')
                     return
                 result, error, status = peer.handle(self, body)
                 message = {"jsonrpc": "2.0", "id": body["id"]}

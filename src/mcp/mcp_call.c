@@ -93,10 +93,12 @@ static const char *server_name(const call_t *call)
     return ik_mcp_server_config(call->server)->name;
 }
 
-static char *describe_login(const call_t *call)
+/* scope: what the login has to cover; NULL: not told. */
+static char *describe_login(const call_t *call, const char *scope)
 {
-    return ik_sprintf(call, "The server '%s' needs a login: run ikigai mcp login %s",
-                      server_name(call), server_name(call));
+    return ik_sprintf(call, "The server '%s' needs a login%s%.300s: run ikigai mcp login %s",
+                      server_name(call), scope == NULL ? "" : " with the scope ",
+                      scope == NULL ? "" : scope, server_name(call));
 }
 
 static void fail_invalid(call_t *call, const char *reason)
@@ -220,12 +222,12 @@ static void take_input(call_t *call, ik_json_span_t result)
     next_input(call);
 }
 
-static void on_lost(void *data, bool login, const char *why)
+static void on_lost(void *data, bool login, const char *scope, const char *why)
 {
     call_t *call = data;
     call->exchange = NULL;
     fail(call, login ? IK_MCP_AUTH_REQUIRED : IK_MCP_SERVER_UNAVAILABLE,
-         login ? describe_login(call)
+         login ? describe_login(call, scope)
                : ik_sprintf(call, "The server '%s' is not available: %s", server_name(call), why));
 }
 
@@ -235,7 +237,7 @@ static void on_answer(void *data, const ik_rpc_answer_t *answer)
     ik_json_span_t type;
     call->exchange = NULL;
     if (answer->closed && ik_mcp_server_config(call->server)->type == IK_CONFIG_SERVER_HTTP) {
-        on_lost(call, ik_mcp_server_facts(call->server)->status == IK_MCP_LOGIN,
+        on_lost(call, ik_mcp_server_facts(call->server)->status == IK_MCP_LOGIN, NULL,
                 ik_mcp_server_end(call->server));
     } else if (answer->closed) {
         fail(call, IK_TOOL_CRASHED,
@@ -377,7 +379,7 @@ static void on_open(void *data, const char *why)
     }
     bool login = ik_mcp_server_facts(call->server)->status == IK_MCP_LOGIN;
     fail(call, login ? IK_MCP_AUTH_REQUIRED : IK_MCP_SERVER_UNAVAILABLE,
-         login ? describe_login(call)
+         login ? describe_login(call, NULL)
                : ik_sprintf(call, "The server '%s' is not available: %s", server_name(call), why));
 }
 

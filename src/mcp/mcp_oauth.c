@@ -24,6 +24,7 @@ enum {
     CONNECT_MS = 10000,
     SILENCE_MS = 30000,
     EARLY_S = 30, /* a token is renewed that long before it expires */
+    SCOPE_MAX = 4096,
     REQUEST_MAX = 16384,
     VERIFIER_LENGTH = 64,
     STATE_LENGTH = 32,
@@ -118,6 +119,85 @@ void ik_mcp_oauth_forget(const ik_paths_t *paths, const char *url)
         save(paths, root);
     }
     json_decref(root);
+}
+
+/* --- scopes ------------------------------------------------------------------------------ */
+
+/* The value of name="…" in a challenge, on ctx; NULL: it is not there. */
+static char *find_parameter(const void *ctx, const char *challenge, const char *name)
+{
+    char *wanted = ik_sprintf(ctx, "%s=\"", name);
+    const char *at = challenge == NULL ? NULL : strcasestr(challenge, wanted);
+    size_t skip = strlen(wanted);
+    talloc_free(wanted);
+    return at == NULL ? NULL : ik_strndup(ctx, at + skip, strcspn(at + skip, "\""));
+}
+
+/* The scopes of both lists, each once, on ctx. Either may be NULL; NULL: there are none. */
+static char *unite_scopes(const void *ctx, const char *a, const char *b)
+{
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, SCOPE_MAX);
+    const char *const lists[] = {a, b};
+    for (size_t i = 0; i < 2; i++) {
+        const char *at = lists[i] == NULL ? "" : lists[i];
+        for (at += strspn(at, " "); *at != '\0'; at += strspn(at, " ")) {
+            size_t len = strcspn(at, " ");
+            bool known = false;
+            for (size_t from = 0; !known && from < out.len;) {
+                size_t to = from + strcspn(out.data + from, " ");
+                known = to - from == len && strncmp(out.data + from, at, len) == 0;
+                from = to + 1;
+            }
+            if (!known && out.len + len + 1 < SCOPE_MAX) {
+                ik_buffer_append_format(&out, "%s%.*s", out.len == 0 ? "" : " ", (int)len, at);
+            }
+            at += len;
+        }
+    }
+    return out.len == 0 ? NULL : ik_buffer_finish(&out);
+}
+
+/* RFC 6749: visible ASCII without quotes and backslashes, separated by spaces. */
+static bool is_scope(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text < 0x20 || *text > 0x7e || *text == '"' || *text == '\\') {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ik_mcp_oauth_is_narrow(const char *challenge)
+{
+    char *error = find_parameter(NULL, challenge, "error");
+    bool narrow = error != NULL && strcmp(error, "insufficient_scope") == 0;
+    talloc_free(error);
+    return narrow;
+}
+
+char *ik_mcp_oauth_want(const void *ctx, const ik_paths_t *paths, const char *url,
+                        const char *challenge)
+{
+    char *named = find_parameter(ctx, challenge, "scope");
+    char *scope = named != NULL && is_scope(named) ? unite_scopes(ctx, named, NULL) : NULL;
+    talloc_free(named);
+    if (scope == NULL) {
+        return NULL;
+    }
+    json_t *root = load(paths);
+    json_t *entry = find(root, url);
+    if (!json_is_object(entry)) {
+        entry = json_object();
+        json_object_set_new(json_object_get(root, "servers"), url, entry);
+    }
+    char *wanted = unite_scopes(scope, text_of(entry, "wanted_scope"), scope);
+    json_object_set_new(entry, "wanted_scope", json_string(wanted));
+    talloc_free(wanted);
+    save(paths, root); /* a failure costs the next login these scopes, and it is refused again */
+    json_decref(root);
+    return scope;
 }
 
 /* --- requests ---------------------------------------------------------------------------- */
@@ -272,16 +352,6 @@ typedef struct {
     json_t *methods;      /* how clients prove who they are; NULL: not told */
 } authority_t;
 
-/* The value of name="…" in a challenge, on ctx; NULL: it is not there. */
-static char *find_parameter(const void *ctx, const char *challenge, const char *name)
-{
-    char *wanted = ik_sprintf(ctx, "%s=\"", name);
-    const char *at = challenge == NULL ? NULL : strcasestr(challenge, wanted);
-    size_t skip = strlen(wanted);
-    talloc_free(wanted);
-    return at == NULL ? NULL : ik_strndup(ctx, at + skip, strcspn(at + skip, "\""));
-}
-
 static json_t *fetch_object(const ik_mcp_oauth_login_t *login, const void *ctx, const char *url)
 {
     return url == NULL || !is_safe(url)
@@ -380,16 +450,23 @@ static res_t discover(const ik_mcp_oauth_login_t *login, const void *ctx, const 
     }
     out->scope = login->config->oauth_scope != NULL ? ik_strdup(ctx, login->config->oauth_scope)
                                                     : find_parameter(ctx, challenge, "scope");
+    json_t *root = ik_json_adopt(ctx, load(login->paths));
+    json_t *entry = find(root, login->url);
+    const char *refused = text_of(entry, "wanted_scope");
     json_t *scopes = json_object_get(resource, "scopes_supported");
     size_t i;
     json_t *each;
-    if (out->scope == NULL && json_array_size(scopes) > 0) {
+    if (out->scope == NULL && refused == NULL && json_array_size(scopes) > 0) {
         json_array_foreach(scopes, i, each)
         {
             const char *text = json_is_string(each) ? json_string_value(each) : "";
             out->scope = out->scope == NULL ? ik_strdup(ctx, text)
                                             : ik_sprintf(ctx, "%s %s", out->scope, text);
         }
+    }
+    if (refused != NULL) { /* what the token covers must not get lost */
+        out->scope = unite_scopes(ctx, out->scope, text_of(entry, "scope"));
+        out->scope = unite_scopes(ctx, out->scope, refused);
     }
     return OK;
 }

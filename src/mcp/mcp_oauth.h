@@ -18,6 +18,12 @@ bool ik_mcp_oauth_can_renew(const ik_paths_t *paths, const char *url);
  * there is nothing to renew, and on_done is not called. */
 void *ik_mcp_oauth_renew(const void *ctx, ik_http_t *http, const ik_paths_t *paths, const char *url,
                          void (*on_done)(void *data, bool renewed), void *data);
+/* Whether the challenge, the header WWW-Authenticate, says that the token covers too little. */
+bool ik_mcp_oauth_is_narrow(const char *challenge);
+/* The scopes that the challenge names, on ctx, which the next login asks for beside those of the
+ * token; NULL: it names none. */
+char *ik_mcp_oauth_want(const void *ctx, const ik_paths_t *paths, const char *url,
+                        const char *challenge);
 /* Forgets the tokens of a URL. */
 void ik_mcp_oauth_forget(const ik_paths_t *paths, const char *url);
 

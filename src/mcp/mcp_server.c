@@ -909,41 +909,52 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
                             const char *line, const char *challenge)
 {
     ik_mcp_server_t *server = data;
-    (void)challenge;
     ik_mcp_exchange_t *exchange = server->exchanges;
     while (exchange != NULL && (id == 0 || exchange->token != id)) {
         exchange = exchange->next;
     }
-    if (failure == IK_MCP_HTTP_LOGIN && renew_token(server)) {
+    bool login = failure == IK_MCP_HTTP_LOGIN;
+    bool narrow = login && ik_mcp_oauth_is_narrow(challenge);
+    if (login && !narrow && renew_token(server)) {
         if (exchange != NULL) {
             keep_unsent(server, line);
         }
         return;
     }
+    char *scope =
+        login ? ik_mcp_oauth_want(server, server->options->paths, server->url, challenge) : NULL;
     bool of_session = failure == IK_MCP_HTTP_SESSION && exchange != NULL;
     if (of_session && (!server->renewed || server->unsent_count > 0)) {
         begin_again(server, line);
         return;
     }
-    if (exchange != NULL) {
+    bool of_call = exchange != NULL;
+    if (of_call) {
         ik_mcp_exchange_fns_t fns = exchange->fns;
         talloc_free(exchange);
         if (failure == IK_MCP_HTTP_FLOOD) {
             fns.on_flood(fns.data);
         } else {
-            fns.on_lost(fns.data, failure == IK_MCP_HTTP_LOGIN, why);
+            fns.on_lost(fns.data, login, narrow ? scope : NULL, why);
         }
     } else if (id == 0) {
+        talloc_free(scope);
         return; /* a notification, or the server's own stream */
-    } else if (failure != IK_MCP_HTTP_LOGIN && server->state == UP) {
+    } else if (!login && server->state == UP) {
         fail_list(server, why);
-    } else if (failure != IK_MCP_HTTP_LOGIN) {
+    } else if (!login) {
         char *text = ik_sprintf(NULL, "it cannot be reached: %s", why);
         fail_start(server, text);
         talloc_free(text);
     }
-    if (failure == IK_MCP_HTTP_LOGIN && server->http != NULL) {
+    talloc_free(scope);
+    if (!login || server->http == NULL) {
+        return;
+    }
+    if (!narrow || !of_call) {
         fail_login(server);
+    } else if (server->exchanges == NULL && !server->relisting) {
+        drop_connection(server, why); /* the next call takes the token of another login */
     }
 }
 

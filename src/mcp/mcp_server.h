@@ -91,8 +91,9 @@ typedef struct {
     void (*on_progress)(void *data, const char *text, size_t len);
     /* The answer was too long. */
     void (*on_flood)(void *data);
-    /* The request got no answer over HTTP; login: the user has to log in. */
-    void (*on_lost)(void *data, bool login, const char *why);
+    /* The request got no answer over HTTP; login: the user has to log in, with more scopes than
+     * before if scope is not NULL. */
+    void (*on_lost)(void *data, bool login, const char *scope, const char *why);
     void *data;
 } ik_mcp_exchange_fns_t;
 

@@ -711,13 +711,16 @@ class Login(McpTest):
         self.addCleanup(peer.stop)
         authority.peer = peer
         self.servers(web={"url": peer.url, **(entry or {})})
+        return peer, *self.login(**options)
+
+    def login(self, **options):
         process = subprocess.Popen([IKIGAI, "mcp", "login", "web", *options.get("args", ["--no-browser"])],
                                    env=self.env(**options.get("env", {})), cwd=self.project,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.put_down, process)
         line = process.stdout.readline().strip()
         asked = {k: v[0] for k, v in urllib.parse.parse_qs(urllib.parse.urlparse(line).query).items()}
-        return peer, process, line, asked
+        return process, line, asked
 
     @staticmethod
     def come_back(asked, **fields):
@@ -763,6 +766,42 @@ class Login(McpTest):
         self.assertIn("ikigai mcp login web", envelope["error"])
         self.ikigai("mcp", "remove", "web")
         self.assertEqual(json.loads(self.read(auth))["servers"], {})
+
+    def test_a_scope_that_is_missing(self):
+        authority = Authority()
+        peer, process, _, asked = self.begin_login(authority)
+        authority.codes["c1"] = asked
+        self.come_back(asked, code="c1")
+        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        peer.missing = "write audit"
+        wait = {"command": "while [ ! -e go ]; do sleep 0.05; done"}
+        run = self.begin([Answer(calls=[Call("web__echo", {"text": "x"})]),
+                          Answer(calls=[Call("bash", wait)]),
+                          Answer(calls=[Call("web__echo", {"text": "y"})]), Answer("Done.")],
+                         config={"mcpServers": {"web": {"url": peer.url}}})
+        self.assertTrue(hostile.wait_until(lambda: len(run.llm.requests) == 2, 60))
+        # One call is refused; the server is not. A token is not renewed for it, and nothing is tried again.
+        self.assertEqual(self.ikigai("mcp", "list", "--json").json()[0]["status"], "ready")
+        self.assertEqual(len([r for r in peer.requests if (r["body"] or {}).get("method") == "tools/call"]), 1)
+        self.assertEqual(authority.refreshed, 0)
+        peer.missing = "admin"
+        envelope = self.run_tool("web__echo", {"text": "x"}, status=1)
+        self.assertEqual((envelope["error_code"], envelope["error"]), (
+            "AUTH_REQUIRED", "The server 'web' needs a login with the scope admin: run ikigai mcp login web"))
+        # The next login asks for all of it; the turn that is running goes on with the new token.
+        process, _, asked = self.login()
+        self.assertEqual(asked["scope"], "read write audit admin")
+        authority.codes["c2"] = asked
+        self.come_back(asked, code="c2")
+        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        peer.missing = None
+        self.write("project/go", "")
+        refused, _, done = run.finish().envelopes()
+        self.assertIn("needs a login with the scope write audit: ", refused["error"])
+        self.assertEqual(done.get("result"), {"output": "y"}, done)
+        self.assertEqual(authority.refreshed, 0)
+        kept = json.loads(self.read("home/.ikigai/mcp-auth.json"))["servers"][peer.url]
+        self.assertEqual((kept["scope"], kept.get("wanted_scope")), ("read write audit admin", None))
 
     def test_failures(self):
         authority = Authority(registers=False)
