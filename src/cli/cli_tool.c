@@ -263,7 +263,12 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
                                  .call_id = "command-line",
                                  .session_id = "command-line",
                                  .on_progress = on_progress}};
-    pass_gate(cli, &gate, found->registry, &gated);
+    if (ik_tool_registry_lookup(found->registry, gated.request.name) == NULL) {
+        gated.envelope = ik_mcp_refuse_unknown(cli->ctx, cli->mcp, gated.request.name);
+    }
+    if (gated.envelope == NULL) {
+        pass_gate(cli, &gate, found->registry, &gated);
+    }
     if (gated.envelope != NULL) {
         print_envelope(gated.envelope);
         return IK_CLI_FAILED;

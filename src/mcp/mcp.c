@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "base/sanitiser.h"
 #include "mcp/mcp_call.h"
+#include "mcp/mcp_tool.h"
+#include "tool/tool_wrapper.h"
 #include "trust/trust_copy.h"
 
 struct ik_mcp {
@@ -228,6 +230,28 @@ bool ik_mcp_is_stale(const ik_mcp_t *mcp)
         }
     }
     return false;
+}
+
+char *ik_mcp_refuse_unknown(const void *ctx, const ik_mcp_t *mcp, const char *tool)
+{
+    char *envelope = NULL;
+    for (size_t i = 0; i < mcp->count && envelope == NULL; i++) {
+        const char *server = mcp->items[i].config->name;
+        const ik_mcp_facts_t *facts =
+            mcp->items[i].server == NULL ? NULL : ik_mcp_server_facts(mcp->items[i].server);
+        char *prefix = ik_mcp_tool_name(NULL, server, "");
+        if (facts != NULL && facts->tools == NULL && strncmp(tool, prefix, strlen(prefix)) == 0 &&
+            (facts->status == IK_MCP_LOGIN || facts->error != NULL)) {
+            bool login = facts->status == IK_MCP_LOGIN;
+            char *why = login ? ik_mcp_call_describe_login(prefix, server, NULL)
+                              : ik_sprintf(prefix, "The server '%s' is not available: %s", server,
+                                           facts->error);
+            envelope = ik_tool_wrap_refusal(
+                ctx, login ? IK_MCP_AUTH_REQUIRED : IK_MCP_SERVER_UNAVAILABLE, why);
+        }
+        talloc_free(prefix);
+    }
+    return envelope;
 }
 
 /* --- the supply of tools ----------------------------------------------------------------- */

@@ -38,6 +38,10 @@ size_t ik_mcp_lines(const ik_mcp_t *mcp, const char *const **lines);
 /* One line about servers that are not trusted, on ctx; NULL: all are. */
 char *ik_mcp_trust_line(const void *ctx, const ik_mcp_t *mcp);
 
+/* The envelope, on ctx, for a call of a tool that is not known because its server could not be
+ * asked for its tools; NULL: the name is not that of a tool of such a server. */
+char *ik_mcp_refuse_unknown(const void *ctx, const ik_mcp_t *mcp, const char *tool);
+
 /* The path of the project's file, on ctx. */
 char *ik_mcp_project_file(const void *ctx, const ik_paths_t *paths);
 /* Lists the servers of the file with their command lines or URLs, for the user to review; on ctx.

@@ -93,12 +93,10 @@ static const char *server_name(const call_t *call)
     return ik_mcp_server_config(call->server)->name;
 }
 
-/* scope: what the login has to cover; NULL: not told. */
-static char *describe_login(const call_t *call, const char *scope)
+char *ik_mcp_call_describe_login(const void *ctx, const char *server, const char *scope)
 {
-    return ik_sprintf(call, "The server '%s' needs a login%s%.300s: run ikigai mcp login %s",
-                      server_name(call), scope == NULL ? "" : " with the scope ",
-                      scope == NULL ? "" : scope, server_name(call));
+    return ik_sprintf(ctx, "The server '%s' needs a login%s%.300s: run ikigai mcp login %s", server,
+                      scope == NULL ? "" : " with the scope ", scope == NULL ? "" : scope, server);
 }
 
 static void fail_invalid(call_t *call, const char *reason)
@@ -227,7 +225,7 @@ static void on_lost(void *data, bool login, const char *scope, const char *why)
     call_t *call = data;
     call->exchange = NULL;
     fail(call, login ? IK_MCP_AUTH_REQUIRED : IK_MCP_SERVER_UNAVAILABLE,
-         login ? describe_login(call, scope)
+         login ? ik_mcp_call_describe_login(call, server_name(call), scope)
                : ik_sprintf(call, "The server '%s' is not available: %s", server_name(call), why));
 }
 
@@ -379,7 +377,7 @@ static void on_open(void *data, const char *why)
     }
     bool login = ik_mcp_server_facts(call->server)->status == IK_MCP_LOGIN;
     fail(call, login ? IK_MCP_AUTH_REQUIRED : IK_MCP_SERVER_UNAVAILABLE,
-         login ? describe_login(call, NULL)
+         login ? ik_mcp_call_describe_login(call, server_name(call), NULL)
                : ik_sprintf(call, "The server '%s' is not available: %s", server_name(call), why));
 }
 

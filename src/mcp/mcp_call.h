@@ -13,3 +13,7 @@
 
 /* The peer of an entry is its ik_mcp_server_t. */
 extern const ik_tool_runner_t ik_mcp_call;
+
+/* The error of a call whose server needs a login, on ctx. scope: what the login has to cover; NULL:
+ * not told. */
+char *ik_mcp_call_describe_login(const void *ctx, const char *server, const char *scope);

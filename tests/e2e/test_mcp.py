@@ -255,6 +255,11 @@ class Discovery(McpTest):
                 self.assertIn(error, status[name]["error"])
                 self.assertIn(f"Server '{name}' is not used: ", done.err)
                 self.assertNotIn(name, tools)
+        # Why a tool is not known is its error.
+        refused = self.run_tool("absent__echo", status=1)
+        self.assertEqual(refused["error_code"], "SERVER_UNAVAILABLE")
+        self.assertIn("'absent' is not available: the command /no/such/command was", refused["error"])
+        self.assertEqual(self.run_tool("good__nothing", status=1)["error_code"], "TOOL_NOT_FOUND")
         self.assert_nothing_runs()
 
     def test_a_list_that_changes_is_read_after_the_turn(self):
@@ -580,6 +585,9 @@ class Http(McpTest):
         login.token = "other"
         envelope = self.run_tool("open__echo", {"text": "x"}, env={"KEY": "secret"}, status=1)
         self.assertEqual(envelope["error_code"], "AUTH_REQUIRED")
+        envelope = self.run_tool("locked__echo", {"text": "x"}, status=1)
+        self.assertEqual(envelope["error_code"], "AUTH_REQUIRED")
+        self.assertIn("ikigai mcp login locked", envelope["error"])
 
 
 class Search(McpTest):
