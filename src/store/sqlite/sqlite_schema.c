@@ -132,7 +132,7 @@ static res_t read_own_version(sqlite3 *db, int *version)
  * for each other. */
 static res_t enable_wal(sqlite3 *db)
 {
-    enum { PATIENCE_MS = 1000, STEP_MS = 5 };
+    enum { PATIENCE_MS = 5000, STEP_MS = 5 }; /* hundreds of programs may start at once */
     int waited = 0;
     res_t kept = ik_sqlite_run(db, "PRAGMA journal_mode=WAL");
     while ((sqlite3_errcode(db) & 0xff) == SQLITE_BUSY && waited < PATIENCE_MS) {
