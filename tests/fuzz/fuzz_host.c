@@ -131,7 +131,7 @@ static void run(peer_t *peer, const uint8_t *bytes, size_t len, uint32_t seed)
     ik_host_channel_options_t options = {.loop = peer->loop,
                                          .operations = &operations,
                                          .declared = IK_HOST_ASK | IK_HOST_COMPLETE | IK_HOST_AGENT,
-                                         .caller = {1, "fuzz", "call"},
+                                         .caller = {.agent = 1, .tool = "fuzz", .call_id = "call"},
                                          .on_open = on_open,
                                          .on_charge = on_charge,
                                          .data = peer};

@@ -29,6 +29,7 @@ TOP = {
     "hidden": [[], ["/usr"]], "caches": [["~/.ikigai"]], "pass_env": [["OPENAI_API_KEY"], ["A_TOKEN"]],
     "limits": [{"memory": 1}, {"processes": 1, "file_size": 1, "cpu_seconds": 1}],
     "undo_max_files": [0, 100000000], "undo_max_bytes": [0, 1 << 50],
+    "hook_timeout_seconds": [1, 86400],
     "theme": ["mono"], "notify": ["off"], "notify_after_seconds": [0],
 }
 PROVIDER = {"type": ["google"], "api": ["chat"], "base_url": [EVIL],
