@@ -370,6 +370,16 @@ static int run_add(ik_cli_t *cli, const ik_cli_args_t *args)
     if (entry == NULL) {
         return ik_cli_misuse(args->command, fault);
     }
+    /* Read as the configuration will be, which must not become one that cannot be read. */
+    char *text = ik_json_format(cli->ctx, entry);
+    char *file = ik_sprintf(cli->ctx, "{\"mcpServers\":{\"%s\":%s}}", name, text);
+    const ik_config_servers_t *read =
+        ik_config_server_parse_project(cli->ctx, cli->paths->user_config, file, strlen(file));
+    if (read->warning_count > 0) {
+        json_decref(entry);
+        fault = strstr(read->warnings[0], "mcpServers.");
+        return ik_cli_misuse(args->command, fault == NULL ? read->warnings[0] : fault);
+    }
     const ik_config_server_t *known = find_user_server(cli, name);
     if (known != NULL && !ik_cli_args_has(args, "--force")) {
         json_decref(entry);
@@ -380,8 +390,7 @@ static int run_add(ik_cli_t *cli, const ik_cli_args_t *args)
         ik_mcp_server_forget(cli->paths, known);
     }
     const char *path[] = {"mcpServers", name, NULL};
-    res_t written =
-        ik_json_file_set(cli->paths->user_config, path, ik_json_format(cli->ctx, entry));
+    res_t written = ik_json_file_set(cli->paths->user_config, path, text);
     json_decref(entry);
     if (is_err(&written)) {
         return ik_cli_fail(written.message);

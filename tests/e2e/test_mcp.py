@@ -399,6 +399,10 @@ class Configuration(McpTest):
         self.ikigai("mcp", "add", "three", status=2)
         self.ikigai("mcp", "add", "three", "prog", status=2)
         self.ikigai("mcp", "add", "three", "--env", "novalue", "--", "prog", status=2)
+        # What the configuration would refuse is not written to it.
+        done = self.ikigai("mcp", "add", "three", "--env", "A-B=c", "--", "prog", status=2)
+        self.assertIn("mcpServers.three.env must have names of environment variables", done.err)
+        self.ikigai("mcp", "add", "three", "https://example.org", "--header", "A B: c", status=2)
         text = self.read("home/.ikigai/config.json").decode()
         self.assertTrue(text.startswith('{"max_tool_turns": 9,\n "providers": {}'))
         written = json.loads(text)["mcpServers"]
