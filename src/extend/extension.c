@@ -156,12 +156,25 @@ static void take_name(const search_t *search, ik_extension_t *item, const ik_fro
     }
 }
 
+size_t ik_extension_described(const ik_extension_t *item)
+{
+    size_t len = strlen(item->description);
+    size_t shown = 0;
+    bool valid;
+    for (int i = 0; i < IK_EXTENSION_DESCRIPTION_MAX && shown < len; i++) {
+        shown += ik_utf8_step(item->description + shown, len - shown, &valid);
+    }
+    return shown;
+}
+
 static void require_description(const search_t *search, ik_extension_t *item,
                                 const ik_front_matter_t *matter)
 {
     if (matter->unclosed || *item->description == '\0') {
         refuse(item, matter->problem != NULL ? ik_strdup(search->found, matter->problem)
                                              : "its front matter has no description");
+    } else if (ik_extension_described(item) < strlen(item->description)) {
+        warn(item, "its description is longer than 1024 characters: the model sees the beginning");
     }
 }
 

@@ -46,6 +46,10 @@ ik_extensions_t *ik_extensions_find(const void *ctx, const ik_extension_options_
 const ik_extension_t *ik_extensions_lookup(const ik_extensions_t *extensions, const char *name,
                                            size_t len);
 
+enum { IK_EXTENSION_DESCRIPTION_MAX = 1024 }; /* characters that the model is shown */
+/* How many bytes of its description the model is shown. */
+size_t ik_extension_described(const ik_extension_t *extension);
+
 /* Reads the text after the front matter, on ctx: valid UTF-8. IK_ERR_NOT_FOUND when the file is
  * gone. */
 res_t ik_extension_read(const void *ctx, const ik_extension_t *extension, char **body, size_t *len);

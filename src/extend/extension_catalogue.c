@@ -7,8 +7,7 @@
 #include "base/utf8.h"
 
 enum {
-    DESCRIPTION_MAX = 1024, /* bytes of one description */
-    LEFT_OUT_MAX = 100,     /* bytes of the last line */
+    LEFT_OUT_MAX = 100, /* bytes of the last line */
 };
 
 static const char skill_heading[] =
@@ -33,7 +32,7 @@ char *ik_extension_catalogue_format(const void *ctx, const ik_extensions_t *foun
             continue;
         }
         size_t len = strlen(item->description);
-        size_t shown = ik_utf8_cut(item->description, len, DESCRIPTION_MAX);
+        size_t shown = ik_extension_described(item);
         char *line = ik_sprintf(ctx, "- %s: %.*s%s%s%s%s\n", item->name, (int)shown,
                                 item->description, shown < len ? "…" : "", skills ? " (" : "",
                                 skills ? item->path : "", skills ? ")" : "");

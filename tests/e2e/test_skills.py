@@ -83,6 +83,12 @@ class Catalogue(SkillTest):
         self.assertIn(f"\n{100 - shown} more skills are left out", catalogue)
         self.assertGreater(shown, 20)
 
+    def test_a_long_description(self):
+        for name, count in (("fits", 1024), ("long", 1025)):
+            self.skill(name, f"---\nname: {name}\ndescription: {'ä' * count}\n---\n")
+        self.assertEqual([line.split(" (")[0] for line in self.listed()],
+                         ["- fits: " + "ä" * 1024, "- long: " + "ä" * 1024 + "…"])
+
     def test_lenient(self):
         cases = {
             "crlf": "\ufeff---\r\nname: crlf\r\ndescription: >-\r\n  two\r\n  lines\r\n---\r\nBody\r\n",

@@ -46,6 +46,16 @@ class Status(IkigaiTest):
         self.assertEqual((found[bad]["used"], found[bad]["reason"]),
                          (False, "its front matter has no description"))
 
+    def test_a_long_description(self):
+        """1024 characters, not bytes, are shown to the model; what is cut is said."""
+        for name, count in (("fits", 1024), ("long", 1025)):
+            self.write(f"home/.ikigai/skills/{name}/SKILL.md",
+                       f"---\nname: {name}\ndescription: {'ä' * count}\n---\n")
+        found = {entry["name"]: entry for entry in self.status()["skills"]}
+        self.assertEqual((found["fits"]["used"], found["fits"]["reason"]), (True, None))
+        self.assertEqual((found["long"]["used"], found["long"]["reason"]),
+                         (True, "its description is longer than 1024 characters: the model sees the beginning"))
+
     def test_commands(self):
         self.write("home/.ikigai/commands/help.md", "Mine")
         self.write("home/.ikigai/commands/git/fix.md", "---\ndescription: Fixes\n---\nFix.")
