@@ -578,6 +578,18 @@ class InTheTerminal(ReplTest):
         self.assertEqual(len(self.llm.requests), 1)
         self.assertEqual(self.leave(t), 0)
 
+    def test_a_session_that_begins_with_a_halt(self):
+        """The first message returns to the draft, and can be sent from there."""
+        self.hook("session_start", "stop", "echo enough >&2; exit 49\n")
+        t = self.ready([Answer("Hello.")])
+        t.send("my word\r")
+        t.wait_for("blocked the message: enough")
+        t.wait_until(lambda: "> my word" in t.screen(), "the draft")
+        self.assertEqual(self.llm.requests, [])
+        t.send("\r")
+        t.wait_for("Hello.")
+        self.assertEqual(self.leave(t), 0)
+
     def test_calls(self):
         """A hook has the user asked, gives a reason, and is ended by Esc."""
         self.hook("before_tool", "ask", "case $(cat) in *slow*) exec sleep 300;; *never*) echo never >&2; "
