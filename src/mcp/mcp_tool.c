@@ -10,7 +10,13 @@
 #include "base/hash.h"
 #include "base/json.h"
 
-enum { NAME_MAX_LENGTH = 64, SUFFIX_LENGTH = 7, RAW_MAX = 1024, DEPTH_MAX = 64 };
+enum {
+    NAME_MAX_LENGTH = 64,
+    SUFFIX_LENGTH = 7,
+    RAW_MAX = 1024,
+    DEPTH_MAX = 64,
+    CHOICES_MAX = 100, /* that are looked at in one schema */
+};
 
 /* --- names ------------------------------------------------------------------------------- */
 
@@ -100,7 +106,7 @@ bool ik_mcp_tool_is_enabled(const ik_config_server_t *server, const char *tool)
 /* --- schemas ----------------------------------------------------------------------------- */
 
 /* What stands under properties has to be a schema; anything else would make a provider refuse the
- * whole request. */
+ * whole request. What another address describes is not fetched: it may be any value. */
 static void drop_no_schemas(json_t *schema, int depth)
 {
     const char *key;
@@ -109,6 +115,10 @@ static void drop_no_schemas(json_t *schema, int depth)
     size_t i;
     if (depth > DEPTH_MAX) {
         return;
+    }
+    const char *reference = json_string_value(json_object_get(schema, "$ref"));
+    if (reference != NULL && *reference != '#') {
+        json_object_del(schema, "$ref");
     }
     json_t *properties = json_object_get(schema, "properties");
     if (properties != NULL && !json_is_object(properties)) {
@@ -131,11 +141,144 @@ static void drop_no_schemas(json_t *schema, int depth)
     }
 }
 
+static const char mark[] = "x-mcp-header";
+
+static size_t count_marks(json_t *value)
+{
+    const char *key;
+    json_t *each;
+    size_t i;
+    size_t count = 0;
+    json_object_foreach(value, key, each)
+    {
+        count += (strcmp(key, mark) == 0) + count_marks(each);
+    }
+    json_array_foreach(value, i, each)
+    {
+        count += count_marks(each);
+    }
+    return count;
+}
+
+/* What "#/$defs/name" in root leads to, borrowed; the schema itself if it has no reference. NULL:
+ * it leads to nothing. */
+static json_t *follow(json_t *root, json_t *schema)
+{
+    const char *reference = json_string_value(json_object_get(schema, "$ref"));
+    for (int depth = 0; reference != NULL; depth++) {
+        schema = strncmp(reference, "#/", 2) == 0 && depth < DEPTH_MAX ? root : NULL;
+        for (const char *at = reference + 1; schema != NULL && *at == '/';) {
+            size_t len = strcspn(++at, "/");
+            char *key = ik_strndup(NULL, at, len);
+            schema = json_object_get(schema, key);
+            talloc_free(key);
+            at += len;
+        }
+        reference = json_string_value(json_object_get(schema, "$ref"));
+    }
+    return schema;
+}
+
+/* Adds the properties of a choice to found: name → the different schemas that it has there. left
+ * bounds the work, because choices may refer to each other. */
+static void collect(json_t *root, json_t *choice, json_t *found, int *left)
+{
+    static const char *const keys[] = {"anyOf", "oneOf", "allOf"};
+    const char *name;
+    json_t *property;
+    json_t *schema = --*left < 0 ? NULL : follow(root, choice);
+    json_object_foreach(json_object_get(schema, "properties"), name, property)
+    {
+        json_t *list = json_object_get(found, name);
+        if (list == NULL) {
+            list = json_array();
+            json_object_set_new(found, name, list);
+        }
+        if (!ik_json_array_has(list, property)) {
+            json_array_append(list, property);
+        }
+    }
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        json_t *each;
+        size_t j;
+        json_array_foreach(json_object_get(schema, keys[i]), j, each)
+        {
+            collect(root, each, found, left);
+        }
+    }
+}
+
+/* What the schema requires is required at the top. */
+static void add_required(json_t *parameters, json_t *schema)
+{
+    json_t *wanted = json_object_get(schema, "required");
+    json_t *known = json_object_get(parameters, "required");
+    json_t *name;
+    size_t i;
+    if (!json_is_array(wanted) || wanted == known) {
+        return;
+    }
+    if (!json_is_array(known)) {
+        known = json_array();
+        json_object_set_new(parameters, "required", known);
+    }
+    json_array_foreach(wanted, i, name)
+    {
+        if (json_is_string(name) && !ik_json_array_has(known, name)) {
+            json_array_append(known, name);
+        }
+    }
+}
+
+/* Providers want all parameters under properties, so those of a reference or of choices at the top
+ * go there. Which of them go together is left to the server. */
+static void flatten(json_t *parameters)
+{
+    static const char *const keys[] = {"$ref", "anyOf", "oneOf", "allOf"};
+    json_t *found = json_object();
+    const char *name;
+    json_t *list;
+    json_t *properties = json_object_get(parameters, "properties");
+    json_t *each;
+    size_t j;
+    int left = CHOICES_MAX;
+    collect(parameters, parameters, found, &left);
+    add_required(parameters, follow(parameters, parameters));
+    json_array_foreach(json_object_get(parameters, "allOf"), j, each)
+    {
+        add_required(parameters, follow(parameters, each));
+    }
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        json_object_del(parameters, keys[i]);
+    }
+    if (properties == NULL) {
+        properties = json_object();
+        json_object_set_new(parameters, "properties", properties);
+    }
+    json_object_foreach(found, name, list)
+    {
+        if (json_object_get(properties, name) == NULL) {
+            json_object_set_new(properties, name,
+                                json_array_size(list) == 1
+                                    ? json_deep_copy(json_array_get(list, 0))
+                                    : json_pack("{s:o}", "anyOf", json_deep_copy(list)));
+        }
+    }
+    json_decref(found);
+}
+
 /* New reference. */
 static json_t *make_parameters(json_t *input)
 {
     json_t *parameters = json_is_object(input) ? json_deep_copy(input) : json_object();
     drop_no_schemas(parameters, 0);
+    bool has_choices = json_object_get(parameters, "$ref") != NULL ||
+                       json_object_get(parameters, "anyOf") != NULL ||
+                       json_object_get(parameters, "oneOf") != NULL ||
+                       json_object_get(parameters, "allOf") != NULL;
+    if (has_choices && count_marks(parameters) == 0) { /* marks are valid at their own place only */
+        flatten(parameters);
+    }
     if (!json_is_string(json_object_get(parameters, "type"))) {
         json_object_set_new(parameters, "type", json_string("object"));
     }
@@ -209,25 +352,6 @@ void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool)
 }
 
 /* --- parameters in headers --------------------------------------------------------------- */
-
-static const char mark[] = "x-mcp-header";
-
-static size_t count_marks(json_t *value)
-{
-    const char *key;
-    json_t *each;
-    size_t i;
-    size_t count = 0;
-    json_object_foreach(value, key, each)
-    {
-        count += (strcmp(key, mark) == 0) + count_marks(each);
-    }
-    json_array_foreach(value, i, each)
-    {
-        count += count_marks(each);
-    }
-    return count;
-}
 
 static bool is_header_name(const char *name)
 {

@@ -198,6 +198,38 @@ class Discovery(McpTest):
         # It has said nothing, and that it was told to end is not in its log.
         self.assertEqual(self.ikigai("mcp", "show", "s", "--json").json()["log"], [])
 
+    def test_schemas_that_no_provider_takes_are_made_safe(self):
+        text, number = {"type": "string"}, {"type": "integer"}
+        pair = {"type": "object", "properties": {"a": text, "b": number}, "required": ["a"]}
+        cases = {
+            "far": ({"type": "object", "properties": {"u": {"$ref": "http://127.0.0.1:1/x", **text}}},
+                    {"u": text}, None),
+            "ref": ({"$ref": "#/$defs/pair", "$defs": {"pair": pair}}, {"a": text, "b": number}, ["a"]),
+            "any": ({"anyOf": [{"properties": {"kind": {"const": "x"}, "a": text}, "required": ["kind", "a"]},
+                               {"properties": {"kind": {"const": "y"}, "a": text}}, {"$ref": "#/$defs/pair"}],
+                     "$defs": {"pair": pair}},
+                    {"kind": {"anyOf": [{"const": "x"}, {"const": "y"}]}, "a": text, "b": number}, None),
+            "all": ({"type": "object", "properties": {"a": text, "b": number}, "required": ["b"],
+                     "allOf": [{"anyOf": [{"required": ["a"]}, {"properties": {"c": text}}]},
+                               {"properties": {"d": text}, "required": ["d", "b"]}]},
+                    {"a": text, "b": number, "c": text, "d": text}, ["b", "d"]),
+            "wide": ({"anyOf": [{"$ref": "#/$defs/x"}] * 20, "$defs": {
+                "x": {"properties": {"a": text}, "anyOf": [{"$ref": "#/$defs/x"}] * 20}}}, {"a": text}, None),
+            "loop": ({"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"$ref": "#/$defs/x"}},
+                      "properties": {"a": text}}, None, None),
+        }
+        self.servers(s=self.server({"tools": [{"name": name, "inputSchema": schema}
+                                              for name, (schema, _, _) in cases.items()]}))
+        listed = [t["name"] for t in self.ikigai("tool", "list", "--json").json()]
+        for name, (_, properties, required) in cases.items():
+            if properties is None:
+                self.assertNotIn("s__" + name, listed)
+                continue
+            shown = self.ikigai("tool", "show", "s__" + name, "--json").json()["parameters"]
+            self.assertEqual((shown["properties"], shown.get("required")), (properties, required), name)
+            for key in ("$ref", "anyOf", "allOf"):
+                self.assertNotIn(key, shown)
+
     def test_names(self):
         long = "x" * 80
         tools = [long, "ünï", "with space", "a/b"]
