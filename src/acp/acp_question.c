@@ -82,6 +82,12 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
     if (answer->closed) {
         return;
     }
+    if (ik_workspace_question(session->workspace)->form != NULL && !answer->failed) {
+        char *whole = ik_strndup(session, answer->result.text, answer->result.len);
+        ik_workspace_answer(session->workspace, whole);
+        talloc_free(whole);
+        return;
+    }
     bool accepted = !answer->failed &&
                     ik_json_find_kind(answer->result, "action", IK_JSON_STRING, &action) &&
                     ik_json_is_text(action, "accept") &&
@@ -98,6 +104,14 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
     talloc_free(text);
 }
 
+static void send_form(ik_acp_session_t *session, ik_buffer_t *params)
+{
+    session->asked_form = true;
+    session->asked =
+        ik_rpc_call(session->acp->rpc, "elicitation/create", params->data, on_form, session);
+    ik_buffer_reset(params);
+}
+
 static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
 {
     ik_buffer_t params;
@@ -105,6 +119,11 @@ static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
     ik_json_add_text(&params, "sessionId", session->id);
     ik_json_add_text(&params, "mode", "form");
     ik_json_add_text(&params, "message", question->text);
+    if (question->form != NULL) {
+        ik_buffer_append_format(&params, ",\"requestedSchema\":%s}", question->form);
+        send_form(session, &params);
+        return;
+    }
     ik_buffer_append_text(&params, ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
                                    "\"answer\":{\"type\":\"string\",\"title\":\"Answer\"");
     if (question->choices != NULL) {
@@ -122,10 +141,7 @@ static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
         ik_json_add_text(&params, "default", fallback);
     }
     ik_buffer_append_text(&params, "}},\"required\":[\"answer\"]}}");
-    session->asked_form = true;
-    session->asked =
-        ik_rpc_call(session->acp->rpc, "elicitation/create", params.data, on_form, session);
-    ik_buffer_reset(&params);
+    send_form(session, &params);
 }
 
 /* --- the queue --------------------------------------------------------------------------- */

@@ -208,6 +208,7 @@ static ik_acp_session_t *create_session(ik_acp_t *acp, const char *folder, const
                                            .host = options->host,
                                            .start = &session->start,
                                            .editor = ik_acp_files_create(session),
+                                           .whole_forms = true,
                                            .on_event = on_event,
                                            .data = session});
     session->commands = (ik_command_host_t){

@@ -365,6 +365,31 @@ static void ask_next(form_t *form)
     } while (form->answered);
 }
 
+static void on_form(void *data, const char *answer)
+{
+    form_t *form = data;
+    json_t *result =
+        answer == NULL ? NULL : ik_json_adopt(form, ik_json_parse(answer, strlen(answer), NULL));
+    const char *action = json_string_value(json_object_get(result, "action"));
+    json_t *content = json_object_get(result, "content");
+    form->question = NULL;
+    if (action != NULL && strcmp(action, "accept") == 0 && json_is_object(content)) {
+        json_object_update(form->content, content);
+        finish(form, "accept");
+    } else {
+        finish(form, action != NULL && strcmp(action, "decline") == 0 ? "decline" : "cancel");
+    }
+}
+
+static void ask_whole(form_t *form, json_t *schema)
+{
+    const char *message = json_string_value(json_object_get(form->params, "message"));
+    char *line = ik_sprintf(form, "%s asks: %s", form->server, message);
+    char *text = ik_json_format(form, schema);
+    form->question = form->options->ask_form(form->options->data, ik_sanitise_line(line, line),
+                                             text, on_form, form);
+}
+
 static int cancel_question(form_t *form)
 {
     talloc_free(form->question);
@@ -393,7 +418,11 @@ void *ik_mcp_elicit(const void *ctx, const ik_mcp_options_t *options, const char
     } else {
         form->properties = json_object_size(properties) > 0 ? properties : NULL;
         form->iterator = json_object_iter(form->properties);
-        ask_next(form);
+        if (form->properties != NULL && options->ask_form != NULL) {
+            ask_whole(form, schema);
+        } else {
+            ask_next(form);
+        }
     }
     form->returned = true;
     if (form->done) {

@@ -30,6 +30,10 @@ typedef struct {
      * user.
      */
     void *(*ask)(void *data, const char *question, ik_mcp_answer_fn on_answer, void *answer_data);
+    /* The same for a whole form with this JSON schema: the answer is JSON, the result of
+     * elicitation/create. NULL: its fields are asked one after the other. */
+    void *(*ask_form)(void *data, const char *question, const char *schema,
+                      ik_mcp_answer_fn on_answer, void *answer_data);
     /* The tools of a server are not what they were; ask it again before the next turn. May be NULL.
      */
     void (*on_change)(void *data);

@@ -103,6 +103,7 @@ typedef struct {
     const ik_call_gate_t *gate;     /* NULL: permissions decide (permission_gate.h) */
     const ik_tool_editor_t *editor; /* that has the project open; NULL: none */
     bool unattended;                /* there is no user: do not ask questions */
+    bool whole_forms;               /* questions may be forms (ik_question_t) */
     /* May call the functions below, but not free the workspace. */
     void (*on_event)(void *data, const ik_workspace_event_t *event);
     void *data;

@@ -28,8 +28,11 @@ typedef struct {
      * named by its number or text, or any other text. */
     const char *tool;
     const char *fallback_text; /* tool: the answer of an empty line; NULL: it is no answer */
-    bool secret;               /* the answer is neither shown nor kept; without choices */
-    bool keys;                 /* the first letter of a choice answers at once, without Enter */
+    /* The JSON schema of a form; NULL: another question. The answer is JSON, as elicitation/create
+     * of the Model Context Protocol has it. Only for a front end that has asked for forms. */
+    const char *form;
+    bool secret; /* the answer is neither shown nor kept; without choices */
+    bool keys;   /* the first letter of a choice answers at once, without Enter */
 } ik_question_t;
 
 /* answer is one of the choices, or any text if there are none; NULL: declined. The question is

@@ -150,6 +150,16 @@ static void *ask_user(void *data, const char *question, ik_mcp_answer_fn on_answ
         on_answer, answer_data);
 }
 
+static void *ask_form(void *data, const char *question, const char *schema,
+                      ik_mcp_answer_fn on_answer, void *answer_data)
+{
+    ik_workspace_t *workspace = data;
+    return ik_workspace_ask(
+        workspace,
+        &(ik_question_t){.agent = ik_workspace_focus(workspace), .text = question, .form = schema},
+        on_answer, answer_data);
+}
+
 /* The registry changes between turns, so that a turn keeps the tools it began with. */
 static void on_servers_change(void *data)
 {
@@ -159,16 +169,18 @@ static void on_servers_change(void *data)
 void ik_workspace_create_servers(ik_workspace_t *workspace)
 {
     const ik_workspace_options_t *options = &workspace->options;
-    workspace->mcp = ik_mcp_create(workspace,
-                                   &(ik_mcp_options_t){.paths = options->paths,
-                                                       .config = options->config,
-                                                       .host = options->host,
-                                                       .http = workspace->shared.http,
-                                                       .confinement = workspace->confinement,
-                                                       .ask = options->unattended ? NULL : ask_user,
-                                                       .on_change = on_servers_change,
-                                                       .data = workspace},
-                                   options->start->trust);
+    workspace->mcp =
+        ik_mcp_create(workspace,
+                      &(ik_mcp_options_t){.paths = options->paths,
+                                          .config = options->config,
+                                          .host = options->host,
+                                          .http = workspace->shared.http,
+                                          .confinement = workspace->confinement,
+                                          .ask = options->unattended ? NULL : ask_user,
+                                          .ask_form = options->whole_forms ? ask_form : NULL,
+                                          .on_change = on_servers_change,
+                                          .data = workspace},
+                      options->start->trust);
 }
 
 static ik_tool_discovery_options_t discovery_options(const ik_workspace_t *workspace)

@@ -586,6 +586,27 @@ class Servers(AcpTest):
         self.assertNotIn("my_server__echo", sent_tools(self.llm.requests[2]))
         self.assertEqual(editor.end(), 0)
 
+    def test_a_form_of_a_server(self):
+        """It is shown as the server made it, and the answer goes back as it is."""
+        for answer, sent in (
+                ({"action": "accept", "content": {"name": "Ada", "colour": "red"}},) * 2,
+                ({"action": "decline"}, {"action": "decline"}), ({"action": "?"}, {"action": "cancel"}),
+                (-32603, {"action": "cancel"})):
+            editor = self.editor([Answer(calls=[Call("s__asking", {})]), Answer("Done.")],
+                                 capabilities={"elicitation": {"form": {}}})
+            editor.answers["elicitation/create"] = lambda _, answer=answer: answer
+            session = editor.call("session/new", {
+                "cwd": self.project, "mcpServers": [self.server("s")]})["sessionId"]
+            self.assertEqual(editor.prompt(session, "Ask me.")[0], "end_turn")
+            (request,) = editor.requests
+            self.assertEqual(request["params"]["message"], "s asks: Who are you?")
+            schema = request["params"]["requestedSchema"]
+            self.assertEqual((list(schema["properties"]), schema["required"]),
+                             (["name", "age", "colour"], ["name", "colour"]))
+            ((_, envelope),) = sent_results(self.llm.requests[1])
+            self.assertEqual(json.loads(envelope["result"]["output"]), sent)
+            self.assertEqual(editor.end(), 0)
+
     def test_wrong_entries(self):
         editor = self.editor()
         for entry in ("x", {}, {"name": "a"}, {"name": 1, "command": "x", "args": [], "env": []},
