@@ -33,13 +33,13 @@ const ik_mcp_item_t *ik_mcp_item(const ik_mcp_t *mcp, size_t index);
 const ik_mcp_item_t *ik_mcp_find(const ik_mcp_t *mcp, const char *name);
 /* Whether a server has said that its tools have changed since it was asked. */
 bool ik_mcp_is_stale(const ik_mcp_t *mcp);
-/* Lines about the file of the project: its faults, and servers that the user's beat. */
+/* Lines about the project's file: its faults, and servers hidden by the user's of that name. */
 size_t ik_mcp_lines(const ik_mcp_t *mcp, const char *const **lines);
 /* One line about servers that are not trusted, on ctx; NULL: all are. */
 char *ik_mcp_trust_line(const void *ctx, const ik_mcp_t *mcp);
 
-/* The envelope, on ctx, for a call of a tool that is not known because its server could not be
- * asked for its tools; NULL: the name is not that of a tool of such a server. */
+/* The envelope, on ctx, for a call of an unknown tool whose server did not list its tools; NULL: no
+ * such server has a tool of that name. */
 char *ik_mcp_refuse_unknown(const void *ctx, const ik_mcp_t *mcp, const char *tool);
 
 /* The path of the project's file, on ctx. */

@@ -284,7 +284,7 @@ static exchange_t *fetch(const ik_mcp_oauth_login_t *login, const void *ctx, con
     return exchange;
 }
 
-/* The object that the answer is, on ctx; NULL: it is none. */
+/* The answer as a JSON object, on ctx; NULL: it is not one. */
 static json_t *read_object(const void *ctx, const exchange_t *exchange)
 {
     bool good = !exchange->failed && exchange->status >= 200 && exchange->status < 300;
@@ -359,7 +359,7 @@ static json_t *fetch_object(const ik_mcp_oauth_login_t *login, const void *ctx, 
                : read_object(ctx, fetch(login, ctx, url, NULL, NULL, NULL));
 }
 
-/* What the server says about itself as a protected resource; NULL: nothing. */
+/* The server's metadata as a protected resource (RFC 9728); NULL: it has none. */
 static json_t *find_resource(const ik_mcp_oauth_login_t *login, const void *ctx,
                              const char *challenge)
 {
@@ -380,7 +380,7 @@ static json_t *find_resource(const ik_mcp_oauth_login_t *login, const void *ctx,
     return found;
 }
 
-/* The metadata of the authorization server, which has to name itself. */
+/* The metadata of the authorization server; their issuer must be the address they came from. */
 static json_t *find_metadata(const ik_mcp_oauth_login_t *login, const void *ctx, const char *issuer)
 {
     size_t origin = origin_length(issuer);
@@ -404,7 +404,7 @@ static json_t *find_metadata(const ik_mcp_oauth_login_t *login, const void *ctx,
     return NULL;
 }
 
-/* Whether what the metadata describe is the server, or a part of its origin that it is in. */
+/* Whether the metadata describe the server, or a path of its origin that contains it. */
 static bool covers(const char *resource, const char *url)
 {
     size_t len = strlen(resource);
@@ -534,7 +534,7 @@ static char *decode(const void *ctx, const char *text, size_t len)
     return ik_buffer_finish(&out);
 }
 
-/* The value of a field of a query, on ctx; NULL: it is not there. */
+/* The decoded value of a query field, on ctx; NULL: there is no such field. */
 static char *find_field(const void *ctx, const char *query, const char *name)
 {
     size_t len = strlen(name);
@@ -549,7 +549,8 @@ static char *find_field(const void *ctx, const char *query, const char *name)
     return NULL;
 }
 
-/* Whether the request is the answer that is waited for; a wrong state is somebody else's. */
+/* Whether the request answers this login. One with another state belongs to another login, or is
+ * an attack. */
 static bool take_redirect(redirect_t *redirect, char *request)
 {
     char *query = strncmp(request, "GET /callback?", 14) == 0 ? request + 14 : NULL;
@@ -610,7 +611,7 @@ static void on_browser(void *data)
 static void on_patience_end(void *data)
 {
     redirect_t *redirect = data;
-    redirect->error = "nobody logged in in time";
+    redirect->error = "the login was not completed in time; run the command again";
     redirect->done = true;
 }
 

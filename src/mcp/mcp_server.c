@@ -378,7 +378,7 @@ static void free_questions(ik_mcp_server_t *server)
     }
 }
 
-/* The process may still have to end; what waits for answers is told. */
+/* Fails everything that waits for an answer. The process may end later. */
 static void drop_connection(ik_mcp_server_t *server, const char *why)
 {
     talloc_free(server->end);
@@ -515,7 +515,7 @@ static void begin_list(ik_mcp_server_t *server)
     }
 }
 
-/* A cursor that comes again would never end. */
+/* A cursor that repeats would make the list endless. */
 static bool is_new_cursor(ik_mcp_server_t *server, const char *cursor)
 {
     for (size_t i = 0; i < server->cursor_count; i++) {
@@ -1404,7 +1404,7 @@ static void create_rpc(ik_mcp_server_t *server)
                                                             .data = server});
 }
 
-/* Opens with the era that the server had the last time, or the one that most have. */
+/* Opens with the era the server had last time, else with the more common one. */
 static void begin_session(ik_mcp_server_t *server)
 {
     bool was_modern = server->facts.modern && !server->tried_modern;
@@ -1416,7 +1416,7 @@ static void begin_session(ik_mcp_server_t *server)
     }
 }
 
-/* Whether the user's own headers say who asks. */
+/* Whether the user configured credentials as a header. */
 static bool has_authorization(const ik_config_server_t *config)
 {
     for (size_t i = 0; config->headers != NULL && config->headers[i] != NULL; i += 2) {
@@ -1618,7 +1618,7 @@ static int free_server(ik_mcp_server_t *server)
     return 0;
 }
 
-/* What the entry says is enough to know that it cannot be used: on ctx; NULL: it may work. */
+/* Why the entry alone rules the server out, on ctx; NULL: it may work. */
 static char *find_fault_of_entry(const void *ctx, const ik_mcp_server_t *server)
 {
     const ik_config_server_t *config = server->config;

@@ -30,8 +30,8 @@ typedef struct {
      * user.
      */
     void *(*ask)(void *data, const char *question, ik_mcp_answer_fn on_answer, void *answer_data);
-    /* The same for a whole form with this JSON schema: the answer is JSON, the result of
-     * elicitation/create. NULL: its fields are asked one after the other. */
+    /* Asks for a whole form with this JSON schema; otherwise as ask. The answer is JSON, the result
+     * of elicitation/create. NULL: the fields are asked one after the other. */
     void *(*ask_form)(void *data, const char *question, const char *schema,
                       ik_mcp_answer_fn on_answer, void *answer_data);
     /* The tools of a server are not what they were; ask it again before the next turn. May be NULL.
@@ -87,7 +87,7 @@ bool ik_mcp_server_is_running(const ik_mcp_server_t *server);
 
 /* --- an open connection, for calls --------------------------------------------------------- */
 
-/* What happens to a request while it is open. Owned by the caller, which unlinks it by freeing. */
+/* An open request. Owned by the caller, which unlinks it by freeing it. */
 typedef struct ik_mcp_exchange ik_mcp_exchange_t;
 typedef struct {
     ik_rpc_answer_fn on_answer; /* closed: the connection ended, see ik_mcp_server_end */

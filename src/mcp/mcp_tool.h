@@ -25,7 +25,7 @@ typedef struct {
 /* server__tool with characters outside [A-Za-z0-9_] as _, at most 64, not beginning with a digit,
  * on ctx. */
 char *ik_mcp_tool_name(const void *ctx, const char *server, const char *tool);
-/* Another name for the same tool, where the first one is taken: the same in every run. */
+/* A second name for a tool whose first one is taken; it is the same in every run. */
 char *ik_mcp_tool_rename(const void *ctx, const char *name, const char *server, const char *tool);
 
 /* Whether the lists of the configuration let the tool be used. */
