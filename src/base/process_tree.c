@@ -342,31 +342,38 @@ size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, i
     return ours;
 }
 
-/* A processor that we may use but are not running on; -1 when there is none. */
-static int find_other_processor(void)
+/* While a fork bomb is confined: the processor it has, and those we could use before. */
+static int bomb_processor = -1;
+static cpu_set_t usable;
+
+/* Divides the processors between us and a fork bomb: it gets one, we keep the others. We have to
+ * leave its processor, too. There we would wait for each of its processes in turn, each of them
+ * having as large a share as we do once it has a session of its own (sched(7), autogroup). */
+static void divide_processors(void)
 {
-    cpu_set_t usable;
     int own = sched_getcpu();
-    if (own < 0 || sched_getaffinity(0, sizeof(usable), &usable) < 0) {
-        return -1;
+    if (bomb_processor >= 0 || own < 0 || sched_getaffinity(0, sizeof(usable), &usable) < 0) {
+        return;
     }
-    for (int i = 0; i < CPU_SETSIZE; i++) {
-        if (i != own && CPU_ISSET(i, &usable)) {
-            return i;
-        }
+    for (int i = 0; i < CPU_SETSIZE && bomb_processor < 0; i++) {
+        bomb_processor = i != own && CPU_ISSET(i, &usable) ? i : -1;
     }
-    return -1;
+    if (bomb_processor >= 0) {
+        cpu_set_t others = usable;
+        CPU_CLR(bomb_processor, &others);
+        sched_setaffinity(0, sizeof(others), &others);
+    }
 }
 
 void ik_process_tree_confine(ik_process_tree_t *const *trees, size_t count)
 {
-    int processor = find_other_processor();
-    if (processor < 0) {
+    divide_processors();
+    if (bomb_processor < 0) {
         return;
     }
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(processor, &one);
+    CPU_SET(bomb_processor, &one);
     void *ctx = talloc_new(NULL);
     ik_process_list_t children = {0};
     add_own_children(ctx, &children);
@@ -377,6 +384,14 @@ void ik_process_tree_confine(ik_process_tree_t *const *trees, size_t count)
         }
     }
     talloc_free(ctx);
+}
+
+void ik_process_tree_share_processors(void)
+{
+    if (bomb_processor >= 0) {
+        sched_setaffinity(0, sizeof(usable), &usable);
+        bomb_processor = -1;
+    }
 }
 
 /* Whether no process was missed. A process that became a zombie during the search may have left a
@@ -463,6 +478,7 @@ bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms)
         now = ik_clock_now_ms();
         outrun = settled ? outrun : now;
     }
+    ik_process_tree_share_processors();
     talloc_free(ctx);
     return !left || hopeless;
 }

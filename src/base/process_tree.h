@@ -37,9 +37,12 @@ bool ik_process_tree_find(const void *ctx, ik_process_tree_t *const *trees, size
  * waits for them. */
 size_t ik_process_tree_signal(const ik_process_tree_t *tree, int first_signal, int second_signal);
 
-/* Binds the newest orphans, and thus whatever they start, to a single processor other than ours. A
- * fork bomb then leaves us a processor to keep up with it. */
+/* Binds the newest orphans, and thus whatever they start, to a single processor, and us to the
+ * others: a fork bomb then leaves us a processor to keep up with it. */
 void ik_process_tree_confine(ik_process_tree_t *const *trees, size_t count);
+
+/* Lets us use all processors again, as before the first ik_process_tree_confine. */
+void ik_process_tree_share_processors(void);
 
 /* Kills the processes of all wanted trees and lists them in found. Each is stopped (SIGSTOP) as
  * soon as it is seen, and the search is repeated for what they started meanwhile, before the first

@@ -46,7 +46,7 @@ enum {
     LOOK_PAUSE = 3,
     /* A storm is more than STORM processes that exit in one round, as with a fork bomb. They are
      * then confined to one processor and do not wake us one by one; we sleep for NAP_MS instead. */
-    REAP_MAX = 1024, /* in one round */
+    REAP_MAX = 16384, /* in one round of a storm: more than exit while the round lasts */
     STORM = 32,
     NAP_MS = 10,
     STORM_LOOK_MS = 50,
@@ -83,6 +83,8 @@ static int64_t next_look_ms;  /* no search for processes before this */
 static int64_t next_count_ms; /* when processes are counted again */
 static int64_t look_due_ms;   /* when a search that had to wait is due; 0: none */
 static size_t reaped;         /* in this round */
+/* The limit of reaped in this round. A storm is first confined, then reaped. */
+static size_t reap_max = STORM + 1;
 /* A Landlock ruleset that keeps a call from signalling us where there is no PID namespace; -1: none
  */
 static int call_ruleset = -1;
@@ -162,6 +164,7 @@ static int become_tool(const start_t *start)
 static pid_t spawn(const start_t *start, int *error)
 {
     volatile int failed = 0;
+    ik_process_tree_share_processors(); /* the tool gets them all, not our part */
     pid_t pid = vfork();
     if (pid == 0) {
         failed = become_tool(start);
@@ -290,7 +293,7 @@ static void record_exit(call_t *call, int status, const struct rusage *usage)
 /* Reaps processes that have ended. True while there are children left. */
 static bool reap(void)
 {
-    for (; reaped < REAP_MAX; reaped++) {
+    for (; reaped < reap_max; reaped++) {
         int status;
         struct rusage usage;
         pid_t pid = wait4(-1, &status, WNOHANG, &usage);
@@ -525,7 +528,7 @@ static void wake_at(int *timeout, int64_t when_ms)
 /* The timeout for ppoll: none unless a call is ending. */
 static int next_timeout(void)
 {
-    int timeout = reaped == REAP_MAX ? 0 : reaped > STORM ? NAP_MS : -1;
+    int timeout = reaped == reap_max ? 0 : reaped > STORM ? NAP_MS : -1;
     if (look_due_ms != 0) {
         wake_at(&timeout, look_due_ms);
     }
@@ -545,6 +548,7 @@ static void end_everything(void)
 {
     ik_process_tree_signal_all(SIGTERM, SIGCONT);
     int64_t kill_at = ik_clock_now_ms() + ORPHANED_GRACE_MS;
+    reap_max = REAP_MAX;
     for (reaped = 0; reap() && ik_clock_now_ms() < kill_at; reaped = 0) {
         poll(NULL, 0, RETRY_MS);
     }
@@ -741,12 +745,17 @@ int main(void)
             ik_process_tree_t **trees = list_trees(scratch, &count);
             ik_process_tree_confine(trees, count);
             talloc_free(scratch);
+        } else {
+            ik_process_tree_share_processors();
         }
+        reap_max = reaped > STORM ? REAP_MAX : STORM + 1;
         reaped = 0;
         end_crowded();
         advance_ending(reap());
-        reap(); /* so that no zombie of a call is left when its end is reported */
-        report_gone();
+        reap();
+        if (reaped < reap_max) { /* no zombie of a call is left when its end is reported */
+            report_gone();
+        }
     }
     end_everything();
     /* Not exit: in a sanitizer build the leak checker starts a process that traces us, which would

@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import hostile
 from support import IKIGAI, clean_env
 
+SERIAL = True  # its fork bombs would slow down whatever runs beside them
 ENDS = ("normal", "timeout", "interrupt", "kill", "hangup", "closed terminal",
         "interactive: closed terminal", "interactive: hangup", "interactive: kill")
 # A call that has its result has left nothing. When ikigai itself is gone, the keeper needs a moment;
