@@ -175,6 +175,47 @@ static void check_status(ik_pager_t *pager, const char *part)
     ck_assert_msg(strstr(line, part) != NULL, "'%s' is not in '%s'", part, line);
 }
 
+/* Keys, and what is seen after them. */
+typedef struct {
+    const char *keys; /* \r, \033, \177, ^C and ^U are the keys of these names; NULL: the end */
+    int top;          /* -1: any */
+    const char *status;
+} step_t;
+
+static void press_all(ik_pager_t *pager, const char *keys)
+{
+    for (const char *at = keys; *at != '\0';) {
+        size_t len = strcspn(at, "\r\033\177\003\025");
+        char text[64];
+        snprintf(text, sizeof(text), "%.*s", (int)len, at);
+        ck_assert(len == 0 || type(pager, text));
+        at += len;
+        if (*at == '\r' || *at == '\033' || *at == '\177') {
+            press(pager, *at == '\r'     ? IK_KEY_ENTER
+                         : *at == '\033' ? IK_KEY_ESCAPE
+                                         : IK_KEY_BACKSPACE);
+        } else if (*at != '\0') {
+            control(pager, (char)(*at + 'a' - 1));
+        }
+        at += *at != '\0';
+        while (ik_pager_is_searching(pager)) {
+            ik_pager_continue(pager);
+        }
+    }
+}
+
+static void follow(text_t *text, const step_t *steps)
+{
+    ik_pager_t *pager = open_text(text, COLUMNS, ROWS);
+    for (; steps->keys != NULL; steps++) {
+        press_all(pager, steps->keys);
+        ck_assert_msg(steps->top < 0 || top(pager) == steps->top, "'%s' leads to %d", steps->keys,
+                      top(pager));
+        ck_assert_msg(steps->status == NULL || strstr(status(pager), steps->status) != NULL,
+                      "'%s': '%s' is not in '%s'", steps->keys, steps->status, status(pager));
+    }
+}
+
 /* --- opening ----------------------------------------------------------------------------- */
 
 START_TEST(it_opens_at_the_end)
@@ -255,19 +296,17 @@ END_TEST
 START_TEST(keys_move_by_lines_pages_and_halves)
 {
     text_t text = numbered(100);
+    static const step_t steps[] = {
+        {"g", 0, NULL},        {"j", 1, NULL},        {"jj", 3, NULL},
+        {"k", 2, NULL},        {" ", 2 + PAGE, NULL}, {"f", 2 + 2 * PAGE, NULL},
+        {"b", 2 + PAGE, NULL}, {"d", 7 + PAGE, NULL}, {"u", 2 + PAGE, NULL},
+        {"G", 90, NULL},       {"j", 90, NULL},       {"g", 0, NULL},
+        {"k", 0, NULL},        {">", 90, NULL},       {"<", 0, NULL},
+        {NULL, 0, NULL},
+    };
+    follow(&text, steps);
     ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
     type(pager, "g");
-    static const struct {
-        const char *keys;
-        int top;
-    } moves[] = {
-        {"j", 1},        {"jj", 3},       {"k", 2},        {" ", 2 + PAGE}, {"f", 2 + 2 * PAGE},
-        {"b", 2 + PAGE}, {"d", 7 + PAGE}, {"u", 2 + PAGE}, {"G", 90},       {"j", 90},
-        {"g", 0},        {"k", 0},        {">", 90},       {"<", 0}};
-    for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
-        ck_assert(type(pager, moves[i].keys));
-        ck_assert_msg(top(pager) == moves[i].top, "%s leads to %d", moves[i].keys, top(pager));
-    }
     static const struct {
         ik_key_kind_t kind;
         int top;
@@ -288,17 +327,11 @@ END_TEST
 START_TEST(percentages_are_of_parts)
 {
     text_t text = numbered(200);
-    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    type(pager, "g");
-    check_status(pager, " 4%");
-    for (int i = 0; i < 9; i++) {
-        type(pager, " ");
-    }
-    check_status(pager, " 49%");
-    type(pager, "G");
-    check_status(pager, "END");
-    type(pager, "k");
-    check_status(pager, " 99%");
+    follow(&text, (const step_t[]){{"g", 0, " 4%"},
+                                   {"         ", 90, " 49%"},
+                                   {"G", 190, "END"},
+                                   {"k", 189, " 99%"},
+                                   {NULL, 0, NULL}});
 }
 END_TEST
 
@@ -368,59 +401,39 @@ END_TEST
 
 /* --- lines ------------------------------------------------------------------------------- */
 
-START_TEST(wide_rows_are_wrapped)
-{
-    text_t text = {.parts = (const char *[]){"0123456789abcdefghij\nshort", "tail"}, .count = 2};
-    ik_pager_t *pager = open_text(&text, 9, 8);
-    frame_t frame = draw(pager);
-    ck_assert_str_eq(frame.plain[0], "01234567");
-    ck_assert_str_eq(frame.plain[1], "89abcdef");
-    ck_assert_str_eq(frame.plain[2], "ghij");
-    ck_assert_str_eq(frame.plain[3], "short");
-    ck_assert_str_eq(frame.plain[4], "tail");
-}
-END_TEST
-
-START_TEST(wide_characters_are_not_cut)
-{
-    text_t text = {.parts = (const char *[]){"漢字漢字", "e\u0301e\u0301e\u0301e\u0301"},
-                   .count = 2};
-    ik_pager_t *pager = open_text(&text, 4, 8);
-    frame_t frame = draw(pager);
-    ck_assert_str_eq(frame.plain[0], "漢");
-    ck_assert_str_eq(frame.plain[3], "字");
-    ck_assert_str_eq(frame.plain[4], "e\u0301e\u0301e\u0301");
-    ck_assert_str_eq(frame.plain[5], "e\u0301");
-    ik_pager_resize(pager, 1, 8); /* too narrow for anything: must not loop */
-    draw(pager);
-}
-END_TEST
-
-START_TEST(tabs_go_to_their_places)
-{
-    text_t text = {.parts = (const char *[]){"a\tb\tc"}, .count = 1};
-    frame_t frame = draw(open_text(&text, COLUMNS, ROWS));
-    ck_assert_str_eq(frame.plain[0], "a       b       c");
-    frame = draw(open_text(&text, 13, ROWS));
-    ck_assert_str_eq(frame.plain[0], "a       b");
-    ck_assert_str_eq(frame.plain[1], "        c");
-    draw(open_text(&text, 3, ROWS));
-}
-END_TEST
-
 /* Each line starts and ends in the default style. */
-START_TEST(styles_and_links_go_on_in_the_next_line)
+START_TEST(rows_are_divided_into_lines)
 {
-    text_t text = {.parts = (const char *[]){"ab\033[1mcdefgh\033[m",
-                                             "\033]8;;http://x.org/\033\\0123456789\033]8;;\033\\",
-                                             "plain"},
-                   .count = 3};
-    frame_t frame = draw(open_text(&text, 6, 8));
-    ck_assert_str_eq(frame.rows[0], "ab\033[1mcde\033[m");
-    ck_assert_str_eq(frame.rows[1], "\033[1mfgh\033[m");
-    ck_assert_str_eq(frame.rows[2], "\033]8;;http://x.org/\033\\01234\033]8;;\033\\");
-    ck_assert_str_eq(frame.rows[3], "\033]8;;http://x.org/\033\\56789\033]8;;\033\\");
-    ck_assert_str_eq(frame.rows[4], "plain");
+    static const struct {
+        const char *rows;
+        int columns;
+        const char *lines;
+    } cases[] = {
+        {"0123456789abcdefghij\nshort\ntail", 9, "01234567\n89abcdef\nghij\nshort\ntail\n"},
+        /* Wide and combining characters are not cut. */
+        {"漢字漢字\ne\u0301e\u0301e\u0301e\u0301", 4,
+         "漢\n字\n漢\n字\ne\u0301e\u0301e\u0301\ne\u0301\n"},
+        {"a\tb\tc", COLUMNS, "a       b       c\n"},
+        {"a\tb\tc", 13, "a       b\n        c\n"},
+        /* Styles and links go on in the next line. */
+        {"ab\033[1mcdefgh\033[m\nplain", 6, "ab\033[1mcde\033[m\n\033[1mfgh\033[m\nplain\n"},
+        {"\033]8;;http://x.org/\033\\0123456789\033]8;;\033\\", 6,
+         "\033]8;;http://x.org/\033\\01234\033]8;;\033\\\n"
+         "\033]8;;http://x.org/\033\\56789\033]8;;\033\\\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        text_t text = {.parts = (const char *[]){cases[i].rows}, .count = 1};
+        ik_pager_t *pager = open_text(&text, cases[i].columns, ROWS);
+        frame_t frame = draw(pager);
+        ik_buffer_t lines;
+        ik_buffer_init(&lines, ctx, IK_BUFFER_UNLIMITED);
+        for (int row = 0; row < PAGE && *frame.plain[row] != '\0'; row++) {
+            ik_buffer_append_format(&lines, "%s\n", frame.rows[row]);
+        }
+        ck_assert_str_eq(lines.data, cases[i].lines);
+        ik_pager_resize(pager, 1, ROWS); /* too narrow for anything: must not loop */
+        draw(pager);
+    }
 }
 END_TEST
 
@@ -439,36 +452,23 @@ static text_t fruit(void)
 START_TEST(a_search_goes_on_and_back)
 {
     text_t text = fruit();
-    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    type(pager, "g");
-    search(pager, "/apple");
-    ck_assert_int_eq(top(pager), 20);
-    type(pager, "n");
-    ck_assert_int_eq(top(pager), 40);
-    type(pager, "N");
-    ck_assert_int_eq(top(pager), 20);
-    type(pager, "G");
-    search(pager, "?apple");
-    ck_assert_int_eq(top(pager), 40);
-    type(pager, "n");
-    ck_assert_int_eq(top(pager), 20);
-    type(pager, "N");
-    ck_assert_int_eq(top(pager), 40);
+    follow(&text, (const step_t[]){{"g/apple\r", 20, NULL},
+                                   {"n", 40, NULL},
+                                   {"N", 20, NULL},
+                                   {"G?apple\r", 40, NULL},
+                                   {"n", 20, NULL},
+                                   {"N", 40, NULL},
+                                   {NULL, 0, NULL}});
 }
 END_TEST
 
 START_TEST(what_is_on_the_screen_counts)
 {
     text_t text = fruit();
-    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    search(pager, "/line 99");
-    ck_assert_int_eq(top(pager), 90);
-    search(pager, "?line 95");
-    ck_assert_int_eq(top(pager), 90);
-    check_status(pager, "END"); /* no message about wrapping around */
-    type(pager, "g");
-    search(pager, "/line 0");
-    ck_assert_int_eq(top(pager), 0);
+    follow(&text, (const step_t[]){{"/line 99\r", 90, NULL},
+                                   {"?line 95\r", 90, "END"}, /* it did not wrap around */
+                                   {"g/line 0\r", 0, NULL},
+                                   {NULL, 0, NULL}});
 }
 END_TEST
 
@@ -497,41 +497,26 @@ END_TEST
 START_TEST(a_capital_counts)
 {
     text_t text = fruit();
-    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    type(pager, "g");
-    search(pager, "/an Apple");
-    ck_assert_int_eq(top(pager), 40);
-    type(pager, "g");
-    search(pager, "/an apple");
-    ck_assert_int_eq(top(pager), 40);
-    search(pager, "/aPPLE");
-    check_status(pager, "Not found: aPPLE");
-    type(pager, "g");
-    search(pager, "/grö");
-    ck_assert_int_eq(top(pager), 60);
-    type(pager, "n");
-    ck_assert_int_eq(top(pager), 70);
-    type(pager, "g");
-    search(pager, "/GRÖ");
-    ck_assert_int_eq(top(pager), 70);
+    follow(&text, (const step_t[]){{"g/an Apple\r", 40, NULL},
+                                   {"g/an apple\r", 40, NULL},
+                                   {"/aPPLE\r", -1, "Not found: aPPLE"},
+                                   {"g/grö\r", 60, NULL},
+                                   {"n", 70, NULL},
+                                   {"g/GRÖ\r", 70, NULL},
+                                   {NULL, 0, NULL}});
 }
 END_TEST
 
 START_TEST(a_search_goes_round_once)
 {
     text_t text = fruit();
+    follow(&text, (const step_t[]){{"/apple\r", 20, "Continued from the beginning"},
+                                   {"g?apple\r", 40, "Continued from the end"},
+                                   {"/nowhere\r", 40, "Not found: nowhere"},
+                                   {NULL, 0, NULL}});
     ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    search(pager, "/apple");
-    check_status(pager, "Continued from the beginning");
-    ck_assert_int_eq(top(pager), 20);
-    type(pager, "g");
-    search(pager, "?apple");
-    check_status(pager, "Continued from the end");
-    ck_assert_int_eq(top(pager), 40);
     text.renders = 0;
     search(pager, "/nowhere");
-    check_status(pager, "Not found: nowhere");
-    ck_assert_int_eq(top(pager), 40);
     ck_assert_uint_le(text.renders, text.count + PAGE);
 }
 END_TEST
@@ -585,9 +570,7 @@ END_TEST
 START_TEST(no_match_goes_from_one_row_to_the_next)
 {
     text_t text = {.parts = (const char *[]){"ap\nple", "x"}, .count = 2};
-    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    search(pager, "/apple");
-    check_status(pager, "Not found");
+    follow(&text, (const step_t[]){{"/apple\r", -1, "Not found"}, {NULL, 0, NULL}});
 }
 END_TEST
 
@@ -637,29 +620,21 @@ END_TEST
 START_TEST(a_pattern_is_typed_in_the_last_row)
 {
     text_t text = fruit();
+    follow(&text, (const step_t[]){{"g/apq", -1, "/apq"},
+                                   {"\177pl\r", 20, NULL},
+                                   {"?x", -1, "?x"},
+                                   {"\025", -1, "?"},
+                                   {"\r", 20, NULL}, /* the last pattern, backward */
+                                   {"/zz\033", -1, "a title"},
+                                   {"/\177", -1, "a title"},
+                                   {"/\003", -1, "a title"},
+                                   {NULL, 0, NULL}});
     ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    type(pager, "g/apq");
-    ck_assert_str_eq(status(pager), "/apq");
-    press(pager, IK_KEY_BACKSPACE);
+    type(pager, "/ap");
     ik_pager_key(pager, &(ik_key_t){.kind = IK_KEY_PASTE, .text = "p\x1b[31ml", .len = 7});
     ck_assert_str_eq(status(pager), "/appl");
-    press(pager, IK_KEY_ENTER);
-    ck_assert_int_eq(top(pager), 20);
-    type(pager, "?x");
-    ck_assert_str_eq(status(pager), "?x");
     control(pager, 'u');
-    ck_assert_str_eq(status(pager), "?");
-    press(pager, IK_KEY_ENTER); /* the last pattern, backward */
-    ck_assert_int_eq(top(pager), 20);
-    type(pager, "/zz");
-    press(pager, IK_KEY_ESCAPE);
-    check_status(pager, "a title");
-    type(pager, "/");
-    press(pager, IK_KEY_BACKSPACE);
-    check_status(pager, "a title");
-    type(pager, "/");
-    control(pager, 'c');
-    check_status(pager, "a title");
+    ck_assert_str_eq(status(pager), "/");
 }
 END_TEST
 
@@ -681,11 +656,8 @@ END_TEST
 START_TEST(without_a_pattern_there_is_nothing_to_find)
 {
     text_t text = numbered(5);
-    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
-    type(pager, "n");
-    check_status(pager, "No previous search");
-    search(pager, "/");
-    check_status(pager, "a title");
+    follow(&text, (const step_t[]){
+                      {"n", 0, "No previous search"}, {"/\r", 0, "a title"}, {NULL, 0, NULL}});
 }
 END_TEST
 
@@ -800,10 +772,7 @@ int main(void)
     tcase_add_test(tests, help_is_shown_until_the_next_key);
     tcase_add_test(tests, help_is_wrapped);
     tests = add_case(suite, "lines");
-    tcase_add_test(tests, wide_rows_are_wrapped);
-    tcase_add_test(tests, wide_characters_are_not_cut);
-    tcase_add_test(tests, tabs_go_to_their_places);
-    tcase_add_test(tests, styles_and_links_go_on_in_the_next_line);
+    tcase_add_test(tests, rows_are_divided_into_lines);
     tcase_add_test(tests, another_size_keeps_the_place);
     tcase_add_test(tests, inside_a_long_part_about_the_same_place_stays);
     tcase_add_test(tests, memory_is_bounded);
