@@ -53,30 +53,33 @@ class SessionsTest(ReplTest):
 
 class ContinueTest(SessionsTest):
     def test_the_last_one_of_this_folder(self):
-        first = self.finished([Answer("One."), Answer("Two.")])
+        first = self.finished([Answer("One."), Answer("Two."), Answer("Three.")])
         t = self.ready(None, "-c", **WIDE)
         t.wait_for("One.")
         said = [row for row in t.all_rows() if row in ("> first", "One.")]
         self.assertEqual(said, ["> first", "One."])
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
-        self.assertEqual(self.newest(), first)
-        self.assertEqual(len(self.stored()), 1)
+        self.settle(t)
+        self.assertEqual(self.leave(t), 0)
+        t = self.ready(None, "-c", "third", **WIDE)
+        t.wait_for("Three.")
+        self.assertEqual(words_of(self.llm.requests[2]), ["first", "One.", "second", "Two.", "third"])
+        self.assertEqual(self.stored(), [first])
 
-    def test_none_here(self):
-        self.finished([Answer("One."), Answer("Two.")])
+    def test_there_is_none(self):
+        t = self.ready([Answer("One."), Answer("Two.")], "-r", **WIDE)
+        t.wait_for("No session in this folder")
+        self.enter(t, "/sessions --all", "There are no sessions yet.")
+        self.enter(t, "first", "One.")
+        self.settle(t)
+        self.assertEqual(self.leave(t), 0)
         self.project = os.path.join(self.dir, "elsewhere")
         os.mkdir(self.project)
         t = self.ready(None, "-c", **WIDE)
         t.wait_for("No session in this folder")
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["second"])
-
-    def test_with_a_prompt(self):
-        self.finished([Answer("One."), Answer("Two.")])
-        t = self.ready(None, "-c", "second", **WIDE)
-        t.wait_for("Two.")
-        self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
 
     def test_results_keep_their_numbers(self):
         self.finished([Answer(calls=[Call("bash", {"command": "echo shown"})]), Answer("One."),
@@ -95,43 +98,30 @@ class ContinueTest(SessionsTest):
         t.wait_for(re.compile("^! echo by hand; false\n(.*\n)?by hand$", re.M))
 
     def test_the_model_is_the_one_it_was_held_with(self):
-        t, _ = self.held([Answer("One."), Answer("Two."), Answer("Three."), Answer("Four.")])
+        """test_resume.py has the other ways to choose one."""
+        t, _ = self.held([Answer("One."), Answer("Two."), Answer("Three.")])
         self.enter(t, "/model local/other", "Model: local/other")
         self.enter(t, "second", "Two.")
         self.settle(t)
         self.assertEqual(self.leave(t), 0)
         t = self.ready(None, "-c", **WIDE)
         self.enter(t, "third", "Three.")
-        self.settle(t)
-        self.assertEqual(self.leave(t), 0)
-        t = self.ready(None, "-c", "-m", "local/wanted", **WIDE)
-        self.enter(t, "fourth", "Four.")
-        self.assertEqual([r.model for r in self.llm.requests],
-                         ["qwen3", "other", "other", "wanted"])
+        self.assertEqual([r.model for r in self.llm.requests], ["qwen3", "other", "other"])
 
 
 class ResumeOptionTest(SessionsTest):
-    def test_alone_it_lets_choose(self):
-        self.finished([Answer("One."), Answer("Two."), Answer("Three.")], "about apples")
-        self.finished(None, "about pears", "Two.")
-        t = self.start(None, "-r", **WIDE)
-        t.wait_for("Resume which session?")
-        self.assertRegex("\n".join(t.screen()), r"› about pears +\d+s  1 turn  \S+/project  local/qwen3  [0-9a-f]{8}")
-        t.send("appl")
-        t.wait_gone("about pears")
-        t.send("\r")
-        t.wait_for("One.")
-        self.enter(t, "more", "Three.")
-        self.assertEqual(words_of(self.llm.requests[2]), ["about apples", "One.", "more"])
+    """test_repl_lists.py has the keys of the list."""
 
-    def test_enter_takes_the_highlighted_row(self):
+    def test_alone_it_lets_choose(self):
         self.finished([Answer("One."), Answer("Two."), Answer("Three.")], "about apples")
         self.finished(None, "about pears", "Two.")
         t = self.start(None, "--resume", "--fork", "and what", "else?", **WIDE)
         t.wait_for("Resume which session?")
+        self.assertRegex("\n".join(t.screen()), r"› about pears +\d+s  1 turn  \S+/project  local/qwen3  [0-9a-f]{8}")
         t.send("\x1b[B\r")
         t.wait_for("Three.")
         self.assertEqual(words_of(self.llm.requests[2]), ["about apples", "One.", "and what else?"])
+        self.assertEqual(len(self.stored()), 3)
 
     def test_none_is_chosen(self):
         self.finished([Answer("One."), Answer("Two.")])
@@ -141,11 +131,6 @@ class ResumeOptionTest(SessionsTest):
         t.wait_for("No session chosen; starting a new one.")
         self.enter(t, "second", "Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["second"])
-
-    def test_there_is_none_to_choose(self):
-        t = self.ready([Answer("One.")], "-r", **WIDE)
-        t.wait_for("No session in this folder")
-        self.enter(t, "first", "One.")
 
     def test_a_chosen_one_in_use(self):
         other, session = self.held([Answer("One."), Answer("Two.")])
@@ -184,15 +169,12 @@ class ResumeOptionTest(SessionsTest):
                 t.send("\x04")
                 t.wait_exit()
 
-    def test_an_unknown_id(self):
-        self.finished([Answer("One.")])
-        self.assert_refused(1, "zzzz", "-r", "zzzz")
-
     def test_one_in_use(self):
         t, session = self.held([Answer("One."), Answer("Two."), Answer("Three.")])
         reason = f"pid {t.pid} "
         self.assert_refused(1, reason, "-r", session)
         self.assert_refused(1, reason, "-c")
+        self.assert_refused(1, "No session matches 'zzzz'", "-r", "zzzz")
         copy = self.ready(None, "-r", session[:8], "--fork", **WIDE)
         copy.wait_for("One.")
         self.enter(copy, "second", "Two.")
@@ -267,10 +249,6 @@ class ListTest(SessionsTest):
         t.wait_for("Two.")
         self.enter(t, "more", "Three.")
         self.assertEqual(words_of(self.llm.requests[2]), ["far away", "Two.", "more"])
-
-    def test_none(self):
-        t = self.ready(**WIDE)
-        self.enter(t, "/sessions --all", "There are no sessions yet.")
 
     def test_search(self):
         session = self.finished([Answer("The albatross flies."), Answer("Two.")],

@@ -102,6 +102,18 @@ static const char *text(void)
     return ik_prompt_text(ctx, prompt);
 }
 
+/* The draft after these keys, and after this text was typed. */
+#define after(keys, expected)                                                                      \
+    do {                                                                                           \
+        press(keys);                                                                               \
+        ck_assert_str_eq(text(), expected);                                                        \
+    } while (0)
+#define typed(added, expected)                                                                     \
+    do {                                                                                           \
+        type(added);                                                                               \
+        ck_assert_str_eq(text(), expected);                                                        \
+    } while (0)
+
 typedef struct {
     ik_buffer_t out;
     int columns;
@@ -152,8 +164,7 @@ START_TEST(enter_sends_what_is_not_blank)
     ck_assert(ik_prompt_is_empty(prompt));
     ck_assert_uint_ne(ik_prompt_version(prompt), version);
     ck_assert_str_eq(ik_recall_entry(recall, 0), "  \nhello");
-    press("C-_");
-    ck_assert_str_eq(text(), "");
+    after("C-_", "");
 }
 END_TEST
 
@@ -164,8 +175,7 @@ START_TEST(newlines)
     type("b\\");
     ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
     type("c");
-    press("C-j");
-    ck_assert_str_eq(text(), "a\nb\nc\n");
+    after("C-j", "a\nb\nc\n");
 }
 END_TEST
 
@@ -189,14 +199,11 @@ END_TEST
 START_TEST(after_ctrl_x)
 {
     type("one two");
-    press("C-x C-u");
-    ck_assert_str_eq(text(), "one ");
+    after("C-x C-u", "one ");
     press("C-x C-a");
-    type("x");
-    ck_assert_str_eq(text(), "xone ");
+    typed("x", "xone ");
     press("C-x");
-    type("y"); /* not swallowed */
-    ck_assert_str_eq(text(), "xyone ");
+    typed("y", "xyone "); /* not swallowed */
     ck_assert_int_eq(press("C-e"), IK_PROMPT_NONE);
 }
 END_TEST
@@ -206,8 +213,7 @@ START_TEST(ctrl_d_deletes_in_a_draft)
     type("ab");
     ck_assert_int_eq(press("C-a C-d"), IK_PROMPT_NONE);
     ck_assert_str_eq(text(), "b");
-    press("End C-d");
-    ck_assert_str_eq(text(), "b");
+    after("End C-d", "b");
 }
 END_TEST
 
@@ -217,8 +223,7 @@ START_TEST(ctrl_c_loses_nothing)
     ck_assert_int_eq(press("C-c"), IK_PROMPT_NONE);
     ck_assert_str_eq(text(), "");
     ck_assert_str_eq(ik_recall_entry(recall, 0), "a long thought");
-    press("C-_");
-    ck_assert_str_eq(text(), "a long thought");
+    after("C-_", "a long thought");
     press("C-c");
     ck_assert_int_eq(press("C-c"), IK_PROMPT_CANCEL);
 }
@@ -230,13 +235,10 @@ START_TEST(texts_from_outside)
     ck_assert_str_eq(text(), "first");
     ik_prompt_prepend_text(prompt, "before\nit");
     ck_assert_str_eq(text(), "before\nit\nfirst");
-    type("!");
-    ck_assert_str_eq(text(), "before\nit\nfirst!");
+    typed("!", "before\nit\nfirst!");
     ik_prompt_set_text(prompt, "other");
-    type("!");
-    ck_assert_str_eq(text(), "other!");
-    press("C-_ C-_");
-    ck_assert_str_eq(text(), "before\nit\nfirst!");
+    typed("!", "other!");
+    after("C-_ C-_", "before\nit\nfirst!");
 }
 END_TEST
 
@@ -405,18 +407,12 @@ static void remember(void)
 START_TEST(up_and_down_through_messages)
 {
     remember();
-    press("Up");
-    ck_assert_str_eq(text(), "ls");
-    press("Up Up");
-    ck_assert_str_eq(text(), "two\nlines");
-    press("Up"); /* the rows of what is looked at do not count */
-    ck_assert_str_eq(text(), "git log");
-    press("Up Down");
-    ck_assert_str_eq(text(), "two\nlines");
-    press("C-n C-n C-n");
-    ck_assert_str_eq(text(), "");
-    press("Down C-p");
-    ck_assert_str_eq(text(), "ls");
+    after("Up", "ls");
+    after("Up Up", "two\nlines");
+    after("Up", "git log"); /* the rows of what is looked at do not count */
+    after("Up Down", "two\nlines");
+    after("C-n C-n C-n", "");
+    after("Down C-p", "ls");
 }
 END_TEST
 
@@ -424,30 +420,21 @@ START_TEST(the_draft_is_the_prefix_and_comes_back)
 {
     remember();
     type("git");
-    press("Left Up");
-    ck_assert_str_eq(text(), "git diff");
-    press("Up Up");
-    ck_assert_str_eq(text(), "git log");
-    press("Down Down");
-    ck_assert_str_eq(text(), "git");
-    type("x"); /* where the cursor was */
-    ck_assert_str_eq(text(), "gixt");
-    press("Up");
-    ck_assert_str_eq(text(), "gixt");
+    after("Left Up", "git diff");
+    after("Up Up", "git log");
+    after("Down Down", "git");
+    typed("x", "gixt"); /* where the cursor was */
+    after("Up", "gixt");
 }
 END_TEST
 
 START_TEST(moving_about_does_not_end_it)
 {
     remember();
-    press("Up Up Up Left Up");
-    ck_assert_str_eq(text(), "two\nlines");
-    press("Up");
-    ck_assert_str_eq(text(), "git log");
-    press("Left Down");
-    ck_assert_str_eq(text(), "two\nlines");
-    press("Down Down Down");
-    ck_assert_str_eq(text(), "");
+    after("Up Up Up Left Up", "two\nlines");
+    after("Up", "git log");
+    after("Left Down", "two\nlines");
+    after("Down Down Down", "");
 }
 END_TEST
 
@@ -456,14 +443,10 @@ START_TEST(what_was_found_can_be_changed)
     remember();
     type("draft");
     press("C-a C-k Up Up");
-    type("!");
-    ck_assert_str_eq(text(), "git diff!");
-    press("Down");
-    ck_assert_str_eq(text(), "git diff!");
-    press("C-_ C-_");
-    ck_assert_str_eq(text(), "");
-    press("C-_");
-    ck_assert_str_eq(text(), "draft");
+    typed("!", "git diff!");
+    after("Down", "git diff!");
+    after("C-_ C-_", "");
+    after("C-_", "draft");
 }
 END_TEST
 
@@ -472,10 +455,8 @@ START_TEST(a_collapsed_paste_comes_back_from_browsing)
     ik_recall_add(recall, "x");
     ik_key_t key = key_names_text(IK_KEY_PASTE, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
     ik_prompt_key(prompt, &key);
-    press("Up");
-    ck_assert_str_eq(text(), "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
-    press("C-a C-k Up Down C-y");
-    ck_assert_str_eq(text(), "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
+    after("Up", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
+    after("C-a C-k Up Down C-y", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11");
 }
 END_TEST
 
@@ -496,8 +477,7 @@ START_TEST(searching)
     ck_assert_int_eq(press("Enter"), IK_PROMPT_NONE);
     ck_assert_str_eq(text(), "git diff");
     ck_assert_str_eq(draw(30, 10), "> git diff\n");
-    press("C-_");
-    ck_assert_str_eq(text(), "draft");
+    after("C-_", "draft");
 }
 END_TEST
 
@@ -520,10 +500,8 @@ END_TEST
 START_TEST(choosing_in_a_search)
 {
     remember();
-    press("C-r C-r Down Up Enter");
-    ck_assert_str_eq(text(), "git diff");
-    press("C-r C-s Tab"); /* from the newest to the oldest */
-    ck_assert_str_eq(text(), "git log");
+    after("C-r C-r Down Up Enter", "git diff");
+    after("C-r C-s Tab", "git log"); /* from the newest to the oldest */
     press("C-r");
     type("lsx");
     ck_assert_str_eq(draw(30, 10), "search: lsx  nothing found\n");
@@ -532,12 +510,10 @@ START_TEST(choosing_in_a_search)
     press("C-u");
     ck_assert_str_eq(draw(30, 3), "search: \n› ls\n  … 3 more\n");
     press("Left"); /* takes it, and goes left */
-    type("x");
-    ck_assert_str_eq(text(), "lxs");
+    typed("x", "lxs");
     press("C-r");
     type("zzz");
-    press("Enter");
-    ck_assert_str_eq(text(), "lxs");
+    after("Enter", "lxs");
     press("C-r");
     ck_assert_int_eq(press("C-l"), IK_PROMPT_REDRAW);
     ck_assert_str_eq(text(), "lxs");
@@ -714,12 +690,10 @@ START_TEST(commands)
     type("p");
     ck_assert_str_eq(draw(40, 10), "> /cp\n› /copy  the last answer\n");
     ck_assert_int_eq(questions, 1);
-    press("Tab");
-    ck_assert_str_eq(text(), "/copy ");
+    after("Tab", "/copy ");
     ck_assert_str_eq(asked, "copy 1");
     ck_assert_str_eq(draw(40, 10), "> /copy \n");
-    press("C-_");
-    ck_assert_str_eq(text(), "/cp");
+    after("C-_", "/cp");
 }
 END_TEST
 
@@ -729,8 +703,7 @@ START_TEST(arguments)
     ck_assert_str_eq(asked, "model 1");
     ck_assert(shows("  sonnet"));
     type("ge");
-    press("Tab");
-    ck_assert_str_eq(text(), "/model gemini ");
+    after("Tab", "/model gemini ");
     ck_assert_str_eq(asked, "model 2");
     type("x y");
     ck_assert_str_eq(asked, "model 3");
@@ -745,21 +718,17 @@ START_TEST(files)
     type("look at @ma");
     ck_assert(shows("› src/main.c"));
     ck_assert(!shows("README.md\n  src/main.c\n"));
-    press("Tab");
-    ck_assert_str_eq(text(), "look at @src/main.c ");
+    after("Tab", "look at @src/main.c ");
     type("and @s");
-    press("Down Up Tab");
-    ck_assert_str_eq(text(), "look at @src/main.c and @src/");
+    after("Down Up Tab", "look at @src/main.c and @src/");
     ck_assert(shows("  src/main.c"));
     type("map");
-    press("Tab");
-    ck_assert_str_eq(text(), "look at @src/main.c and @src/base/map.c ");
+    after("Tab", "look at @src/main.c and @src/base/map.c ");
     type("me@s");
     ck_assert(!shows("src/main.c\n"));
     press("C-c");
     type("/copy @rea");
-    press("Tab");
-    ck_assert_str_eq(text(), "/copy @README.md ");
+    after("Tab", "/copy @README.md ");
 }
 END_TEST
 
@@ -768,30 +737,24 @@ START_TEST(completing_before_other_words)
     type("@ and more");
     press("C-a Right");
     type("ma");
-    press("Tab");
-    ck_assert_str_eq(text(), "@src/main.c and more");
-    type("x"); /* behind the space */
-    ck_assert_str_eq(text(), "@src/main.c xand more");
+    after("Tab", "@src/main.c and more");
+    typed("x", "@src/main.c xand more"); /* behind the space */
 }
 END_TEST
 
 START_TEST(choosing)
 {
     type("/");
-    press("Down Tab");
-    ck_assert_str_eq(text(), "/copy ");
+    after("Down Tab", "/copy ");
     press("C-c");
     type("/");
-    press("Up Tab");
-    ck_assert_str_eq(text(), "/model ");
+    after("Up Tab", "/model ");
     press("C-c");
     type("/");
-    press("C-n C-n C-p Tab");
-    ck_assert_str_eq(text(), "/copy ");
+    after("C-n C-n C-p Tab", "/copy ");
     press("C-c");
     type("/");
-    press("S-Tab Tab");
-    ck_assert_str_eq(text(), "/model ");
+    after("S-Tab Tab", "/model ");
 }
 END_TEST
 
@@ -850,8 +813,7 @@ START_TEST(enter_inserts_a_file_and_sends_nothing)
     type("@zz"); /* nothing matches */
     ck_assert_str_eq(sent(), "@zz");
     type("@sr"); /* a folder: its files follow */
-    press("Enter");
-    ck_assert_str_eq(text(), "@src/");
+    after("Enter", "@src/");
 }
 END_TEST
 
@@ -872,8 +834,7 @@ START_TEST(enter_runs_the_arguments_that_were_typed)
     ck_assert(!shows("›"));
     ck_assert_str_eq(sent(), "/model gp");
     type("/model g");
-    press("Tab"); /* completes the best match and runs nothing */
-    ck_assert_str_eq(text(), "/model gpt ");
+    after("Tab", "/model gpt "); /* completes the best match and runs nothing */
     ck_assert_str_eq(sent(), "/model gpt ");
     model_items[1].unfinished = true; /* another argument must follow */
     type("/model g");
@@ -946,11 +907,9 @@ END_TEST
 START_TEST(lists_open_by_typing_alone)
 {
     ik_recall_add(recall, "/clear");
-    press("Up");
-    ck_assert_str_eq(text(), "/clear");
+    after("Up", "/clear");
     ck_assert(!shows("/clear\n  /clear"));
-    press("Up Down");
-    ck_assert_str_eq(text(), "");
+    after("Up Down", "");
     ik_prompt_set_text(prompt, "/cl");
     ck_assert_str_eq(draw(40, 10), "> /cl\n");
     ik_key_t key = key_names_text(IK_KEY_PASTE, "/copy");
@@ -968,13 +927,11 @@ END_TEST
 START_TEST(nothing_to_complete)
 {
     type("plain");
-    press("Tab");
-    ck_assert_str_eq(text(), "plain");
+    after("Tab", "plain");
     press("C-c");
     type("/zzz");
     ck_assert_str_eq(draw(40, 10), "> /zzz\n");
-    press("Tab");
-    ck_assert_str_eq(text(), "/zzz");
+    after("Tab", "/zzz");
     ck_assert_int_eq(press("Esc"), IK_PROMPT_ESCAPE);
     press("C-c");
     type("/usr/bin");
@@ -1001,8 +958,7 @@ START_TEST(long_lists)
     ck_assert(shows("  item12\n"));
     ck_assert(shows("› item19\n"));
     ck_assert(!shows("  item11\n"));
-    press("Tab");
-    ck_assert_str_eq(text(), "/many item19 ");
+    after("Tab", "/many item19 ");
     ck_assert_str_eq(draw(40, 4), "> /many item19 \n  item00\n  item01\n  … 18 more\n");
     ck_assert_str_eq(draw(40, 2), "> /many item19 \n  item00\n");
     ck_assert_str_eq(draw(40, 1), "> /many item19 \n");
@@ -1023,8 +979,7 @@ START_TEST(what_is_still_looked_for)
     press("Down");
     ik_prompt_refresh(prompt);
     ck_assert_int_eq(questions, 3);
-    press("Tab"); /* what the user moved to is chosen still */
-    ck_assert_str_eq(text(), "@src/base/map.c ");
+    after("Tab", "@src/base/map.c "); /* what the user moved to is chosen still */
     ik_prompt_refresh(prompt);
     ck_assert_int_eq(questions, 3);
 }
@@ -1035,8 +990,7 @@ START_TEST(pending_with_nothing_yet)
     pending = true;
     type("@zz");
     ck_assert_str_eq(draw(40, 20), "> @zz\n  … looking\n");
-    press("Tab Up Down");
-    ck_assert_str_eq(text(), "@zz");
+    after("Tab Up Down", "@zz");
     ck_assert_int_eq(press("Esc"), IK_PROMPT_NONE);
     ck_assert_str_eq(draw(40, 20), "> @zz\n");
 }
@@ -1088,8 +1042,7 @@ START_TEST(a_question_puts_the_draft_aside)
     ik_prompt_ask(prompt, NULL);
     ck_assert_str_eq(draw(40, 5), "> given back\n  half a message\n");
     ik_prompt_set_text(prompt, "");
-    press("Up");
-    ck_assert_str_eq(text(), ""); /* an answer is no message */
+    after("Up", ""); /* an answer is no message */
 }
 END_TEST
 
@@ -1172,8 +1125,7 @@ START_TEST(vi_escape_leaves_insert_mode_then_interrupts)
     ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
     talloc_free(ik_prompt_take(ctx, prompt));
     ck_assert(!ik_prompt_is_normal(prompt));
-    type("x");
-    ck_assert_str_eq(text(), "x");
+    typed("x", "x");
     ck_assert_int_eq(press("Enter"), IK_PROMPT_SUBMIT);
 }
 END_TEST
@@ -1198,8 +1150,7 @@ START_TEST(vi_commands_do_not_open_a_list)
     ik_prompt_use_vi(prompt);
     ik_prompt_set_text(prompt, "/cl");
     press("Esc");
-    type("x");
-    ck_assert_str_eq(text(), "/c");
+    typed("x", "/c");
     ck_assert(!shows("/clear"));
     type("a");
     type("o");
@@ -1219,20 +1170,15 @@ START_TEST(vi_k_and_j_are_up_and_down)
     draw(60, 20);
     press("Esc");
     type("k"); /* within the draft */
-    type("x");
-    ck_assert_str_eq(text(), "on\ntwo");
+    typed("x", "on\ntwo");
     type("u");
     press("C-c");
     ck_assert(!ik_prompt_is_normal(prompt));
     press("Esc");
-    type("kk"); /* the cleared draft, then the newest message */
-    ck_assert_str_eq(text(), "third");
-    type("2k");
-    ck_assert_str_eq(text(), "first");
-    type("j");
-    ck_assert_str_eq(text(), "second\nwith two lines");
-    type("9j");
-    ck_assert_str_eq(text(), "");
+    typed("kk", "third"); /* the cleared draft, then the newest message */
+    typed("2k", "first");
+    typed("j", "second\nwith two lines");
+    typed("9j", "");
     ck_assert(ik_prompt_is_normal(prompt));
 }
 END_TEST
