@@ -68,7 +68,8 @@ CALLS = [("bash", {"command": "echo out; echo err >&2"}), ("bash", {"command": "
          ("file_read", {"file_path": "main.c"}), ("file_read", {"file_path": "none"}),
          ("glob", {"pattern": "**"}), ("grep", {"pattern": "int"}),
          ("nobody", {"knows": [1, {"a": None}]}), ("hello", {})]
-ESCAPES = re.compile("\x1b\\[[0-9;]*m|\x1b\\][^\x07]*\x07")
+# An answer may have been interrupted within one.
+ESCAPES = re.compile("\x1b\\[[0-9;]*(m|$)|\x1b\\][^\x07]*(\x07|$)|\x1b$")
 # Sent instead of what is in the store, or is not.
 MADE = re.compile("This result was removed to fit the context"
                   "|The call was interrupted before it had a result"
