@@ -59,6 +59,7 @@ def check_update(update):
     kind = update["sessionUpdate"]
     if kind in ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk"):
         check_block(update["content"])
+        check(isinstance(update["messageId"], str) and update["messageId"], update)
     elif kind in ("tool_call", "tool_call_update"):
         check_call(update, kind == "tool_call")
     elif kind == "plan":
@@ -94,6 +95,7 @@ class Editor:
             stderr=subprocess.PIPE, env=test.env(**(env or {})), **more)
         self.arrived, self.log, self.answers, self.requests = queue.Queue(), [], {}, []
         self.announced = set()
+        self.messages = {}  # of each session: the ids of its messages with their kinds, in order
         self.number = 0
         threading.Thread(target=self.read, daemon=True).start()
         self.errors = []
@@ -168,6 +170,8 @@ class Editor:
         if method == "session/update":
             update = params["update"]
             check_update(update)
+            if "messageId" in update:
+                self.take_part(self.messages.setdefault(params["sessionId"], []), update)
             if update["sessionUpdate"] == "tool_call":
                 self.announced.add(update["toolCallId"])
             elif update["sessionUpdate"] == "tool_call_update":
@@ -186,6 +190,14 @@ class Editor:
             self.send(id=message["id"], error={"code": answer, "message": "no"})
         elif answer is not None:
             self.send(id=message["id"], result=answer)
+
+    @staticmethod
+    def take_part(messages, update):
+        """The parts of a message have one kind and follow each other."""
+        part = (update["messageId"], update["sessionUpdate"])
+        if not messages or messages[-1] != part:
+            check(part[0] not in [id for id, _ in messages], update)
+            messages.append(part)
 
     def wait(self, matches):
         """Reads up to the first message for which matches() is true."""

@@ -185,7 +185,8 @@ def call(request):
                           ensure_ascii=False).encode() + b"\n"
         write_in_pieces([data[i:i + 1] for i in range(len(data))])
     elif name == "asking":
-        respond(request, text(json.dumps(ask("elicitation/create", FORM).get("result"))))
+        asked = ask("elicitation/create", arguments.get("params", FORM))
+        respond(request, text(json.dumps(asked.get("result"))))
     elif name == "empty":
         respond(request, {"content": []})
     elif name == "invalid":

@@ -39,7 +39,14 @@ static bool has(ik_json_span_t object, const char *name, ik_json_span_t *value)
 
 static void initialize(ik_acp_t *acp, ik_rpc_request_t *request)
 {
-    ik_json_span_t version, capabilities, files, forms, found;
+    /* A client that can starts the program again in a terminal, with these arguments behind its
+     * own.
+     */
+    static const char setup[] =
+        "{\"type\":\"terminal\",\"id\":\"setup\",\"name\":\"Set up a model\","
+        "\"description\":\"Asks for a provider, a key and a model.\","
+        "\"args\":[\"--setup\"]}";
+    ik_json_span_t version, capabilities, files, questions, login, found;
     if (!ik_json_find_kind(request->params, "protocolVersion", IK_JSON_NUMBER, &version)) {
         ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, "protocolVersion must be a number", NULL);
         return;
@@ -49,8 +56,10 @@ static void initialize(ik_acp_t *acp, ik_rpc_request_t *request)
     bool fs = known && has(capabilities, "fs", &files);
     acp->client_reads = fs && has(files, "readTextFile", &found);
     acp->client_writes = fs && has(files, "writeTextFile", &found);
-    acp->client_asks =
-        known && has(capabilities, "elicitation", &forms) && has(forms, "form", &found);
+    bool asks = known && has(capabilities, "elicitation", &questions);
+    acp->client_asks = asks && has(questions, "form", &found);
+    acp->client_visits = asks && has(questions, "url", &found);
+    bool terminal = known && has(capabilities, "auth", &login) && has(login, "terminal", &found);
     char *answer = ik_sprintf(
         acp,
         "{\"protocolVersion\":%d,\"agentCapabilities\":{\"loadSession\":true,"
@@ -58,18 +67,19 @@ static void initialize(ik_acp_t *acp, ik_rpc_request_t *request)
         "\"mcpCapabilities\":{\"http\":true,\"sse\":false},"
         "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"close\":{},\"delete\":{}}},"
         "\"agentInfo\":{\"name\":\"ikigai\",\"title\":\"ikigai\",\"version\":\"%s\"},"
-        "\"authMethods\":[]}",
-        PROTOCOL_VERSION, acp->options->version);
+        "\"authMethods\":[%s]}",
+        PROTOCOL_VERSION, acp->options->version, terminal ? setup : "");
     ik_rpc_respond(request, answer, strlen(answer));
     talloc_free(answer);
 }
 
-/* Keys are set up outside of the protocol: there is no method to choose. */
+/* Keys are set up outside of the protocol, in a terminal. */
 static void authenticate(ik_acp_t *acp, ik_rpc_request_t *request)
 {
     (void)acp;
     ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS,
-                  "There is no method of authentication: run ikigai setup in a terminal", NULL);
+                  "There is no such method of authentication: run ikigai setup in a terminal",
+                  NULL);
 }
 
 static void load(ik_acp_t *acp, ik_rpc_request_t *request)

@@ -3,6 +3,7 @@
 
 #include "acp/acp_state.h"
 #include "base/alloc.h"
+#include "base/random.h"
 
 /* --- permission -------------------------------------------------------------------------- */
 
@@ -82,7 +83,8 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
     if (answer->closed) {
         return;
     }
-    if (ik_workspace_question(session->workspace)->form != NULL && !answer->failed) {
+    const ik_question_t *question = ik_workspace_question(session->workspace);
+    if ((question->form != NULL || question->url != NULL) && !answer->failed) {
         char *whole = ik_strndup(session, answer->result.text, answer->result.len);
         ik_workspace_answer(session->workspace, whole);
         talloc_free(whole);
@@ -92,7 +94,6 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
                     ik_json_find_kind(answer->result, "action", IK_JSON_STRING, &action) &&
                     ik_json_is_text(action, "accept") &&
                     ik_json_find_kind(answer->result, "content", IK_JSON_OBJECT, &content);
-    const ik_question_t *question = ik_workspace_question(session->workspace);
     char *text = accepted ? ik_acp_text(session, content, "answer") : NULL;
     bool blank = text != NULL && question->tool != NULL &&
                  ik_workspace_resolve_answer(question, text) == NULL;
@@ -104,7 +105,7 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
     talloc_free(text);
 }
 
-static void send_form(ik_acp_session_t *session, ik_buffer_t *params)
+static void send_question(ik_acp_session_t *session, ik_buffer_t *params)
 {
     session->asked_form = true;
     session->asked =
@@ -112,16 +113,30 @@ static void send_form(ik_acp_session_t *session, ik_buffer_t *params)
     ik_buffer_reset(params);
 }
 
+static void begin_question(ik_buffer_t *params, const ik_acp_session_t *session, const char *mode)
+{
+    ik_buffer_init(params, session, IK_BUFFER_UNLIMITED); /* bounded by the question */
+    ik_json_add_text(params, "sessionId", session->id);
+    ik_json_add_text(params, "mode", mode);
+}
+
 static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
 {
     ik_buffer_t params;
-    ik_buffer_init(&params, session, IK_BUFFER_UNLIMITED); /* bounded by the question */
-    ik_json_add_text(&params, "sessionId", session->id);
-    ik_json_add_text(&params, "mode", "form");
+    begin_question(&params, session, "form");
+    if (question->url != NULL) { /* a form without fields: the user accepts it, or not */
+        char *text = ik_sprintf(session, "%s Visit %s", question->text, question->url);
+        ik_json_add_text(&params, "message", text);
+        talloc_free(text);
+        ik_buffer_append_text(&params,
+                              ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}");
+        send_question(session, &params);
+        return;
+    }
     ik_json_add_text(&params, "message", question->text);
     if (question->form != NULL) {
         ik_buffer_append_format(&params, ",\"requestedSchema\":%s}", question->form);
-        send_form(session, &params);
+        send_question(session, &params);
         return;
     }
     ik_buffer_append_text(&params, ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
@@ -141,7 +156,21 @@ static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
         ik_json_add_text(&params, "default", fallback);
     }
     ik_buffer_append_text(&params, "}},\"required\":[\"answer\"]}}");
-    send_form(session, &params);
+    send_question(session, &params);
+}
+
+static void ask_visit(ik_acp_session_t *session, const ik_question_t *question)
+{
+    enum { ID_LEN = 16 };
+    char id[ID_LEN + 1];
+    ik_buffer_t params;
+    begin_question(&params, session, "url");
+    ik_random_name(id, ID_LEN);
+    ik_json_add_text(&params, "message", question->text);
+    ik_json_add_text(&params, "elicitationId", id);
+    ik_json_add_text(&params, "url", question->url);
+    ik_buffer_append_byte(&params, '}');
+    send_question(session, &params);
 }
 
 /* --- the queue --------------------------------------------------------------------------- */
@@ -167,6 +196,8 @@ void ik_acp_question_changed(ik_acp_session_t *session)
     }
     if (question->call != NULL) {
         ask_permission(session, question->call);
+    } else if (question->url != NULL && session->acp->client_visits) {
+        ask_visit(session, question);
     } else if (session->acp->client_asks && !question->secret) {
         ask_form(session, question);
     }

@@ -11,6 +11,7 @@
 enum {
     IK_ACP_AUTH_REQUIRED = -32000,
     IK_ACP_NOT_FOUND = -32002,
+    IK_ACP_MESSAGE_ID_LEN = 16,
 };
 
 typedef struct ik_acp_session ik_acp_session_t;
@@ -23,7 +24,8 @@ typedef struct {
     bool initialized;
     bool client_reads; /* the editor answers fs/read_text_file */
     bool client_writes;
-    bool client_asks; /* and elicitation/create with a form */
+    bool client_asks;   /* and elicitation/create with a form */
+    bool client_visits; /* or with a URL */
     ik_acp_session_t **sessions;
     size_t session_count;
     ik_history_t *history; /* for lists and deletions; NULL: not needed yet */
@@ -50,13 +52,15 @@ struct ik_acp_session {
     /* --- the running prompt */
     ik_rpc_request_t *prompt; /* NULL: none */
     bool cancelled;
-    bool commanded;       /* it is a command, which has run; a turn may follow */
-    char *more;           /* follows the text of a custom command; NULL: nothing */
-    char *error;          /* why the turn failed; NULL: it did not */
-    int error_code;       /* of JSON-RPC */
-    char *stop;           /* why the model stopped last (ik_stop_name); NULL: not known */
-    char *notes;          /* for the user, until the next turn; NULL: none */
-    bool titled;          /* the editor knows the title */
+    bool commanded;     /* it is a command, which has run; a turn may follow */
+    char *more;         /* follows the text of a custom command; NULL: nothing */
+    char *error;        /* why the turn failed; NULL: it did not */
+    int error_code;     /* of JSON-RPC */
+    char *stop;         /* why the model stopped last (ik_stop_name); NULL: not known */
+    char *notes;        /* for the user, until the next turn; NULL: none */
+    bool titled;        /* the editor knows the title */
+    const char *speaks; /* the kind of the message whose parts are being sent; NULL: none */
+    char message_id[IK_ACP_MESSAGE_ID_LEN + 1];
     ik_rpc_call_t *asked; /* the open question, at the editor; NULL: none */
     bool asked_form;      /* it is an elicitation */
 
@@ -123,9 +127,12 @@ res_t ik_acp_prompt_read(const void *ctx, const ik_acp_session_t *session, ik_js
 /* Begins the params of session/update; members of the update may follow. */
 void ik_acp_update_begin(ik_buffer_t *out, const ik_acp_session_t *session, const char *kind);
 void ik_acp_update_send(ik_acp_session_t *session, ik_buffer_t *out);
-/* Sends a message or thought. */
+/* Sends a part of a message or thought. It belongs to the message of the part before if that was of
+ * the same kind, which is a literal, and nothing has ended the message. */
 void ik_acp_update_text(ik_acp_session_t *session, const char *kind, const char *text, size_t len);
 void ik_acp_update_usage(ik_acp_session_t *session);
+/* The next part begins another message. */
+void ik_acp_update_end_message(ik_acp_session_t *session);
 /* Sends an image of a message that is replayed. */
 void ik_acp_update_image(ik_acp_session_t *session, const char *kind, const ik_msg_image_t *image);
 /* Sends the list that the result of a call of todo holds. */

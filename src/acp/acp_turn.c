@@ -13,6 +13,7 @@ static ik_rpc_request_t *end_prompt(ik_acp_session_t *session)
 {
     ik_rpc_request_t *request = session->prompt;
     ik_acp_call_clear(session);
+    ik_acp_update_end_message(session);
     session->prompt = NULL;
     session->cancelled = false;
     session->commanded = false;
@@ -77,7 +78,9 @@ static void on_turn_ended(ik_acp_session_t *session, ik_turn_reason_t reason)
 static void send_note(ik_acp_session_t *session, const char *text)
 {
     char *line = ik_sprintf(NULL, "%s\n", text);
+    ik_acp_update_end_message(session);
     ik_acp_update_text(session, "agent_thought_chunk", line, strlen(line));
+    ik_acp_update_end_message(session);
     talloc_free(line);
 }
 
@@ -108,6 +111,7 @@ static void note_retry(ik_acp_session_t *session, const ik_agent_event_t *event)
 
 static void on_message(ik_acp_session_t *session, const ik_msg_t *message)
 {
+    ik_acp_update_end_message(session);
     if (ik_msg_begins_step(message)) {
         talloc_free(session->stop);
         session->stop = ik_msg_field_text(session, message, "stop");

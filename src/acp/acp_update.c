@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/image.h"
+#include "base/random.h"
 
 void ik_acp_update_begin(ik_buffer_t *out, const ik_acp_session_t *session, const char *kind)
 {
@@ -22,10 +23,27 @@ void ik_acp_update_send(ik_acp_session_t *session, ik_buffer_t *out)
     ik_buffer_reset(out);
 }
 
+/* Begins a part of a message. Parts of one kind, one after the other, have the same id, so that an
+ * editor can tell where the next message begins. */
+static void begin_part(ik_buffer_t *out, ik_acp_session_t *session, const char *kind)
+{
+    if (session->speaks == NULL || strcmp(session->speaks, kind) != 0) {
+        session->speaks = kind;
+        ik_random_name(session->message_id, IK_ACP_MESSAGE_ID_LEN);
+    }
+    ik_acp_update_begin(out, session, kind);
+    ik_json_add_text(out, "messageId", session->message_id);
+}
+
+void ik_acp_update_end_message(ik_acp_session_t *session)
+{
+    session->speaks = NULL;
+}
+
 void ik_acp_update_text(ik_acp_session_t *session, const char *kind, const char *text, size_t len)
 {
     ik_buffer_t update;
-    ik_acp_update_begin(&update, session, kind);
+    begin_part(&update, session, kind);
     ik_buffer_append_text(&update, ",\"content\":{\"type\":\"text\",\"text\":");
     ik_json_append_string(&update, text, len);
     ik_buffer_append_byte(&update, '}');
@@ -41,7 +59,7 @@ void ik_acp_update_image(ik_acp_session_t *session, const char *kind, const ik_m
     res_t read = ik_blob_get(scratch, session->paths->images, image->sha256.hex, IK_IMAGE_BYTES_MAX,
                              &bytes, &len);
     if (is_ok(&read)) {
-        ik_acp_update_begin(&update, session, kind);
+        begin_part(&update, session, kind);
         ik_buffer_append_format(&update,
                                 ",\"content\":{\"type\":\"image\",\"mimeType\":\"%s\",\"data\":\"",
                                 image->media_type);
@@ -120,6 +138,7 @@ static void replay_message(ik_acp_session_t *session, const ik_msg_t *message)
 {
     void *scratch = talloc_new(NULL);
     bool is_user = ik_msg_is(message, IK_MSG_USER);
+    ik_acp_update_end_message(session);
     char *reasoning =
         ik_msg_begins_step(message) ? ik_msg_field_text(scratch, message, "reasoning") : NULL;
     if (reasoning != NULL && *reasoning != '\0') {
@@ -154,6 +173,7 @@ void ik_acp_update_replay(ik_acp_session_t *session)
     for (size_t i = 0; i < conversation->count; i++) {
         replay_message(session, conversation->messages[i]);
     }
+    ik_acp_update_end_message(session);
     ik_acp_call_clear(session);
     ik_acp_update_usage(session);
 }

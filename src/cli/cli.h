@@ -192,6 +192,8 @@ ik_mcp_t *ik_cli_servers(ik_cli_t *cli, bool trust);
 res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
                       const ik_tool_discovery_result_t **out);
 
+/* The dialogue of `ikigai setup`; returns the exit status. */
+int ik_cli_set_up(ik_cli_t *cli, bool plain);
 /* Prints the message on stderr and returns IK_CLI_FAILED. */
 int ik_cli_fail(const char *message);
 /* Prints the message and the command's usage on stderr and returns IK_CLI_USAGE. */

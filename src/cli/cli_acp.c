@@ -9,6 +9,9 @@ static int run(ik_cli_t *cli, const ik_cli_args_t *args)
                                .mode = ik_cli_args_value(args, "--mode"),
                                .db = ik_cli_args_value(args, "--db")};
     ik_config_t *config;
+    if (ik_cli_args_has(args, "--setup")) {
+        return ik_cli_set_up(cli, false);
+    }
     cli->config_error = ik_config_load_again(cli->ctx, cli->paths, &flags, cli->config, &config);
     cli->config = config;
     if (is_err(&cli->config_error)) {
@@ -31,6 +34,7 @@ static const ik_cli_option_t options[] = {
      .help = "how far the agent may go without asking: auto, ask, plan or full"},
     IK_CLI_DB_OPTION,
     IK_CLI_TRUST_OPTION,
+    {.name = "--setup", .help = "set up a model, as ikigai setup does; editors use it"},
     {0},
 };
 

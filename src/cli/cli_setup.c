@@ -85,7 +85,7 @@ static void draw_status(void *data, ik_row_t *row)
     ik_row_add_role(row, IK_ROLE_STATUS, "ikigai setup · Ctrl-C leaves");
 }
 
-static int run_setup(ik_cli_t *cli, const ik_cli_args_t *args)
+int ik_cli_set_up(ik_cli_t *cli, bool plain)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         ik_cli_fail(ik_sprintf(cli->ctx,
@@ -105,7 +105,7 @@ static int run_setup(ik_cli_t *cli, const ik_cli_args_t *args)
     ik_view_options_t view = {.loop = cli->loop,
                               .paths = cli->paths,
                               .config = cli->config,
-                              .plain = ik_cli_args_has(args, "--plain"),
+                              .plain = plain,
                               .listener = {.on_submit = on_submit,
                                            .on_action = on_action,
                                            .on_draft = on_draft,
@@ -134,6 +134,11 @@ static int run_setup(ik_cli_t *cli, const ik_cli_args_t *args)
     talloc_free(state.view);
     talloc_free(http);
     return state.status;
+}
+
+static int run_setup(ik_cli_t *cli, const ik_cli_args_t *args)
+{
+    return ik_cli_set_up(cli, ik_cli_args_has(args, "--plain"));
 }
 
 const ik_cli_command_t ik_cli_setup = {

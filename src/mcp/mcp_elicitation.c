@@ -15,6 +15,7 @@ typedef struct {
     const ik_mcp_options_t *options;
     char *server;
     json_t *params;
+    const char *url;    /* to visit, of params; NULL: it is a form */
     json_t *properties; /* borrowed; NULL: the question is yes or no */
     void *iterator;     /* the field that is asked */
     json_t *content;
@@ -332,13 +333,12 @@ static void on_answer(void *data, const char *answer)
 static void ask_next(form_t *form)
 {
     const char *message = json_string_value(json_object_get(form->params, "message"));
-    const char *url = json_string_value(json_object_get(form->params, "url"));
     do {
         ik_buffer_t text;
         ik_buffer_init(&text, form, ANSWER_MAX);
         ik_buffer_append_format(&text, "%s asks: %s", form->server, message);
-        if (form->properties == NULL && url != NULL) {
-            ik_buffer_append_format(&text, " Visit %s", url);
+        if (form->url != NULL) {
+            ik_buffer_append_format(&text, " Visit %s", form->url);
         }
         if (form->properties == NULL) {
             ik_buffer_append_text(&text, " [y/N]");
@@ -373,7 +373,8 @@ static void on_form(void *data, const char *answer)
     const char *action = json_string_value(json_object_get(result, "action"));
     json_t *content = json_object_get(result, "content");
     form->question = NULL;
-    if (action != NULL && strcmp(action, "accept") == 0 && json_is_object(content)) {
+    if (action != NULL && strcmp(action, "accept") == 0 &&
+        (json_is_object(content) || form->properties == NULL)) {
         json_object_update(form->content, content);
         finish(form, "accept");
     } else {
@@ -385,9 +386,9 @@ static void ask_whole(form_t *form, json_t *schema)
 {
     const char *message = json_string_value(json_object_get(form->params, "message"));
     char *line = ik_sprintf(form, "%s asks: %s", form->server, message);
-    char *text = ik_json_format(form, schema);
+    char *text = form->url == NULL ? ik_json_format(form, schema) : NULL;
     form->question = form->options->ask_form(form->options->data, ik_sanitise_line(line, line),
-                                             text, on_form, form);
+                                             text, form->url, on_form, form);
 }
 
 static int cancel_question(form_t *form)
@@ -411,14 +412,18 @@ void *ik_mcp_elicit(const void *ctx, const ik_mcp_options_t *options, const char
     form->data = data;
     form->params = ik_json_adopt(form, ik_json_parse(params.text, params.len, NULL));
     form->content = ik_json_adopt(form, json_object());
+    const char *mode = json_string_value(json_object_get(form->params, "mode"));
+    if (mode != NULL && strcmp(mode, "url") == 0) {
+        form->url = json_string_value(json_object_get(form->params, "url"));
+    }
     json_t *schema = json_object_get(form->params, "requestedSchema");
-    json_t *properties = json_object_get(schema, "properties");
+    json_t *properties = form->url == NULL ? json_object_get(schema, "properties") : NULL;
     if (json_object_size(properties) > FIELDS_MAX) {
         finish(form, "cancel");
     } else {
         form->properties = json_object_size(properties) > 0 ? properties : NULL;
         form->iterator = json_object_iter(form->properties);
-        if (form->properties != NULL && options->ask_form != NULL) {
+        if (options->ask_form != NULL) {
             ask_whole(form, schema);
         } else {
             ask_next(form);

@@ -30,9 +30,10 @@ typedef struct {
      * user.
      */
     void *(*ask)(void *data, const char *question, ik_mcp_answer_fn on_answer, void *answer_data);
-    /* Asks for a whole form with this JSON schema; otherwise as ask. The answer is JSON, the result
-     * of elicitation/create. NULL: the fields are asked one after the other. */
-    void *(*ask_form)(void *data, const char *question, const char *schema,
+    /* Asks for a whole form with this JSON schema, or for a visit to a URL; the other one is NULL.
+     * Otherwise as ask. The answer is JSON, the result of elicitation/create. NULL: the fields are
+     * asked one after the other, and whether the user visits the URL. */
+    void *(*ask_form)(void *data, const char *question, const char *schema, const char *url,
                       ik_mcp_answer_fn on_answer, void *answer_data);
     /* The tools of a server are not what they were; ask it again before the next turn. May be NULL.
      */

@@ -52,6 +52,7 @@ static ik_workspace_question_t *ask(ik_workspace_t *workspace, const ik_question
     asked->question = *question;
     asked->question.text = ik_strdup(asked, question->text);
     asked->question.form = question->form == NULL ? NULL : ik_strdup(asked, question->form);
+    asked->question.url = question->url == NULL ? NULL : ik_strdup(asked, question->url);
     asked->question.tool = question->tool == NULL ? NULL : ik_strdup(asked, question->tool);
     asked->question.fallback_text =
         question->fallback_text == NULL ? NULL : ik_strdup(asked, question->fallback_text);

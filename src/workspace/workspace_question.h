@@ -31,8 +31,9 @@ typedef struct {
     /* The JSON schema of a form; NULL: another question. The answer is JSON, as elicitation/create
      * of the Model Context Protocol has it. Only for a front end that has asked for forms. */
     const char *form;
-    bool secret; /* the answer is neither shown nor kept; without choices */
-    bool keys;   /* the first letter of a choice answers at once, without Enter */
+    const char *url; /* that the user should visit, instead of a form, with such an answer */
+    bool secret;     /* the answer is neither shown nor kept; without choices */
+    bool keys;       /* the first letter of a choice answers at once, without Enter */
 } ik_question_t;
 
 /* answer is one of the choices, or any text if there are none; NULL: declined. The question is

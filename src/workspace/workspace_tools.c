@@ -150,13 +150,14 @@ static void *ask_user(void *data, const char *question, ik_mcp_answer_fn on_answ
         on_answer, answer_data);
 }
 
-static void *ask_form(void *data, const char *question, const char *schema,
+static void *ask_form(void *data, const char *question, const char *schema, const char *url,
                       ik_mcp_answer_fn on_answer, void *answer_data)
 {
     ik_workspace_t *workspace = data;
     return ik_workspace_ask(
         workspace,
-        &(ik_question_t){.agent = ik_workspace_focus(workspace), .text = question, .form = schema},
+        &(ik_question_t){
+            .agent = ik_workspace_focus(workspace), .text = question, .form = schema, .url = url},
         on_answer, answer_data);
 }
 

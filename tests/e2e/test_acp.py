@@ -10,6 +10,7 @@ from acp_client import Editor, texts
 from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_results, sent_tools
 from fake_llm import Answer, Call, Failure, Wire
 from image_support import png
+from mcp_http_peer import McpHttp
 from support import ROOT, tool_script
 
 
@@ -52,7 +53,13 @@ class Connection(AcpTest):
         self.assertEqual(able["sessionCapabilities"],
                          {"list": {}, "resume": {}, "close": {}, "delete": {}})
         self.assertEqual((result["agentInfo"]["name"], result["authMethods"]), ("ikigai", []))
-        editor.call("authenticate", {"methodId": "x"}, error=-32602)
+        result = editor.initialize(auth={"terminal": True})
+        (method,) = result["authMethods"]
+        self.assertEqual((method["type"], method["id"], method["args"]),
+                         ("terminal", "setup", ["--setup"]))
+        self.assertEqual(editor.initialize(auth={"terminal": False})["authMethods"], [])
+        for id in ("x", "setup"):
+            editor.call("authenticate", {"methodId": id}, error=-32602)
         for id in ("a string", "5f0c-…", 0, -3):
             self.assertEqual(editor.answer_to(editor.ask("initialize", {"protocolVersion": 1},
                                                          id=id))["id"], id)
@@ -123,6 +130,9 @@ class Connection(AcpTest):
         editor.initialize()
         self.assertIn("OPENAI_API_KEY", editor.call(
             "session/new", {"cwd": self.project, "mcpServers": []}, error=-32000))
+        self.write("home/.ikigai/keys.json", json.dumps({"openai": {"api_key": "sk-new"}}), 0o600)
+        editor.open(self.project)  # the user has set it up meanwhile
+        os.remove(self.path("home", ".ikigai", "keys.json"))
         editor = self.editor([Failure("auth", "Wrong key.")])
         session = editor.open(self.project)
         self.assertIn("Wrong key", editor.refused(session, "Hi", code=-32000))
@@ -181,6 +191,8 @@ class Turns(AcpTest):
                          ["session_info_update", "agent_thought_chunk", "agent_message_chunk",
                           "usage_update", "tool_call", "tool_call_update"])
         self.assertEqual(texts(updates), "I read it.It says hi.")
+        self.assertEqual([kind for _, kind in editor.messages[session]],
+                         ["agent_thought_chunk", "agent_message_chunk", "agent_message_chunk"])
         (call,) = [u for u in updates if u["sessionUpdate"] == "tool_call"]
         self.assertEqual((call["title"], call["kind"], call["status"], call["rawInput"]),
                          ("file_read a", "read", "pending", {"file_path": "a", "offset": 1}))
@@ -606,6 +618,60 @@ class Servers(AcpTest):
             ((_, envelope),) = sent_results(self.llm.requests[1])
             self.assertEqual(json.loads(envelope["result"]["output"]), sent)
             self.assertEqual(editor.end(), 0)
+
+    def test_a_url_of_a_server(self):
+        """An editor that opens URLs gets it as such, one with forms as a form without fields."""
+        visit = {"mode": "url", "message": "Sign in.", "url": "https://example.org/x",
+                 "elicitationId": "e"}
+        call = Answer(calls=[Call("s__asking", {"params": visit})])
+        for able, answer, sent in (
+                ({"url": {}}, {"action": "accept"}, {"action": "accept"}),
+                ({"url": {}, "form": {}}, {"action": "decline"}, {"action": "decline"}),
+                ({"form": {}}, {"action": "accept", "content": {}}, {"action": "accept"}),
+                ({"form": {}}, {"action": "cancel"}, {"action": "cancel"}),
+                ({}, None, {"action": "cancel"})):
+            editor = self.editor([call, Answer("Done.")], capabilities={"elicitation": able})
+            editor.answers["elicitation/create"] = answer
+            session = editor.call("session/new", {
+                "cwd": self.project, "mcpServers": [self.server("s")]})["sessionId"]
+            self.assertEqual(editor.prompt(session, "Go")[0], "end_turn")
+            ((_, envelope),) = sent_results(self.llm.requests[1])
+            self.assertEqual(json.loads(envelope["result"]["output"]), sent, able)
+            asked = [r["params"] for r in editor.requests]
+            if "url" in able:
+                self.assertRegex(asked[0].pop("elicitationId"), "^[0-9A-Za-z]+$")
+                self.assertEqual(asked, [{"sessionId": session, "mode": "url",
+                                          "message": "s asks: Sign in.", "url": visit["url"]}])
+            elif able:
+                self.assertEqual(asked, [{
+                    "sessionId": session, "mode": "form",
+                    "message": "s asks: Sign in. Visit https://example.org/x",
+                    "requestedSchema": {"type": "object", "properties": {}}}])
+            else:
+                self.assertEqual(asked, [])
+            self.assertEqual(editor.end(), 0)
+
+    def test_over_http(self):
+        """With the headers that the editor gives; a server of the old kind of HTTP is named as such."""
+        peer = McpHttp(sse=True, token="canary").start()
+        self.addCleanup(peer.stop)
+        editor = self.editor([Answer(calls=[Call("web__echo", {"text": "Hello"})]), Answer("Done.")])
+        header = [{"name": "Authorization", "value": "Bearer canary"}]
+        new = editor.call("session/new", {"cwd": self.project, "mcpServers": [
+            {"type": "http", "name": "web", "url": peer.url, "headers": header},
+            {"type": "http", "name": "gone", "url": "http://127.0.0.1:1/mcp", "headers": []},
+            {"type": "sse", "name": "old", "url": peer.url, "headers": []}]})
+        reason, updates = editor.prompt(new["sessionId"], "Go")
+        self.assertEqual(reason, "end_turn")
+        (ended,) = [u for u in updates if u.get("status") == "completed"]
+        self.assertIn("Hello", json.dumps(ended["content"]))
+        self.assertEqual({r["headers"].get("Authorization") for r in peer.requests},
+                         {"Bearer canary"})
+        self.assertEqual(editor.end(), 0)
+        log = "".join(editor.errors)
+        self.assertRegex(log, "'gone' is not used: it cannot be reached")
+        self.assertRegex(log, "'old' is not used: the transport sse is not supported")
+        self.assertNotIn("canary", log + json.dumps(editor.log))
 
     def test_wrong_entries(self):
         editor = self.editor()

@@ -79,9 +79,10 @@ class SetupTest(ReplTest):
     def address(self, server):
         return {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.port}"}
 
-    def setup_program(self, *args, env=None, columns=80, rows=24, cwd=None, **options):
+    def setup_program(self, *args, env=None, columns=80, rows=24, cwd=None,
+                      command=None, **options):
         env = clean_env(**{"IKIGAI_HOME": self.home, "TERM": "xterm-256color", **(env or {})})
-        return self.terminal([IKIGAI, "setup", *args], columns=columns, rows=rows,
+        return self.terminal([IKIGAI, *(command or ["setup"]), *args], columns=columns, rows=rows,
                              cwd=cwd or self.project, env=env, **options)
 
     def opened(self, *args, **options):
@@ -148,6 +149,13 @@ class Screen(SetupTest):
         t.send("\x1b[A\x1b[A")
         t.wait_until(lambda: LAST in self.highlighted(t), "last row")
         t.send("\r")
+        self.assertEqual(t.wait_exit(), 0)
+
+    def test_an_editor_starts_it(self):
+        """ikigai acp with its options and --setup behind them is the same dialogue."""
+        t = self.opened("-m", "openai/gpt-5", "--setup", command=["acp"])
+        self.assertIn("ikigai setup", "\n".join(t.screen()))
+        self.choose(t, LAST)
         self.assertEqual(t.wait_exit(), 0)
 
     def test_local_servers_are_found_and_not_asked(self):
