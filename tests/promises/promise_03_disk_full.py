@@ -250,6 +250,9 @@ class Step:
         for name in ("config.json", "trust.json"):
             path = os.path.join(self.stage.home, name)
             found[name] = open(path, "rb").read() if os.path.exists(path) else None
+        # The identity of a reviewed file is recorded when it has not changed for a while.
+        if found["trust.json"] is not None:
+            found["trust.json"] = re.sub(rb'"identity":"[^"]*"', b"", found["trust.json"])
         return found
 
     def check_private(self, before):
