@@ -31,7 +31,7 @@ struct ik_acp_call {
     char *before;   /* the file; NULL: it does not exist, or is not text (without diff) */
     char *after;    /* what the call makes of it; NULL: no diff */
     bool by_editor; /* the editor has written it: after is right */
-    bool has_ended; /* its end was told */
+    bool has_ended; /* its end was reported */
     ik_buffer_t output;
     bool output_due;
     int64_t output_ms; /* when it was sent last */
@@ -528,7 +528,7 @@ void ik_acp_call_clear(ik_acp_session_t *session)
 {
     for (size_t i = 0; i < session->call_count; i++) {
         ik_acp_call_t *call = session->calls[i];
-        if (!call->has_ended) { /* of a sub-agent or a command: only its question was told */
+        if (!call->has_ended) { /* of a sub-agent or a command: only its question was reported */
             bool bad = session->cancelled || session->error != NULL;
             send_status(session, call, bad ? "failed" : "completed");
         }

@@ -1,4 +1,4 @@
-/* What an editor is told about a session: session/update. */
+/* Reports what happens in a session to the editor: session/update. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -2,7 +2,7 @@
  * Asks the before_tool hooks about the calls of an answer, before the answer is stored: what is
  * stored, sent and run are the arguments as hooks left them. Calls are reviewed in order; adjacent
  * calls of tools declared parallel are reviewed together. A call that cannot run, because its tool
- * does not exist or its arguments are no object, is not reviewed.
+ * does not exist or its arguments are not an object, is not reviewed.
  */
 #pragma once
 

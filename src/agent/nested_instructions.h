@@ -4,8 +4,8 @@
  * the nearest instructions count for every file.
  *
  * A file joins once, as long as the model has it: what is in the system prompt or in an earlier
- * result does not join again, also after a resume or in a fork. After a compaction took the result
- * away it does.
+ * result does not join again, also after a resume or in a fork. After a compaction removed the
+ * result, it does.
  */
 #pragma once
 

@@ -348,9 +348,8 @@ static bool leave_tool_out(ik_turn_t *turn, const ik_provider_error_t *error)
     return true;
 }
 
-/* Sends notes in place of the images that the error names, or of all if that is not clear, from now
- * on; false if the request held none. Without an end to refusals of one image after the other, all
- * of them go. */
+/* Sends markers in place of the images that the error names, or of all if that is not clear, from
+ * now on; false if the request held none. After several refusals in one turn, all images go. */
 static bool drop_images(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     ik_agent_t *agent = turn->agent;
@@ -371,7 +370,7 @@ static bool drop_images(ik_turn_t *turn, const ik_provider_error_t *error)
     return count > 0;
 }
 
-/* Sends this target notes in place of all images, until the program ends. */
+/* Sends this target markers in place of all images, until the program ends. */
 static bool reject_images(ik_turn_t *turn, const ik_provider_error_t *error)
 {
     ik_agent_t *agent = turn->agent;
@@ -381,8 +380,9 @@ static bool reject_images(ik_turn_t *turn, const ik_provider_error_t *error)
                 ik_refused_image_find(scratch, agent->wire, "", &images) > 0;
     if (sent) {
         ik_shared_reject_images(agent->shared, agent->target->name);
-        notice(turn, ik_sprintf(scratch, "%s accepts no images; notes are sent in their place (%s)",
-                                agent->target->name, error->message));
+        notice(turn,
+               ik_sprintf(scratch, "%s accepts no images; markers are sent in their place (%s)",
+                          agent->target->name, error->message));
     }
     talloc_free(scratch);
     return sent;

@@ -27,7 +27,7 @@ char *ik_blob_path(const void *ctx, const char *folder, const char *name);
 res_t ik_blob_put(const char *folder, const char *bytes, size_t len, ik_blob_name_t *name);
 /* Whether there is a blob of that name; its bytes are not read. */
 bool ik_blob_has(const char *folder, const char *name);
-/* Reads a blob, on ctx and NUL-terminated. IK_ERR_INVALID: name is no name; IK_ERR_NOT_FOUND;
+/* Reads a blob, on ctx and NUL-terminated. IK_ERR_INVALID: not a name; IK_ERR_NOT_FOUND;
  * IK_ERR_LIMIT: it is longer than max; IK_ERR_DAMAGED: its bytes are not those that were stored. */
 res_t ik_blob_get(const void *ctx, const char *folder, const char *name, size_t max, char **bytes,
                   size_t *len);

@@ -208,7 +208,7 @@ static char *list_choices(const void *ctx, const char *const *choices)
     return list;
 }
 
-/* text is NULL when the value is no text. */
+/* text is NULL when the value is not a string. */
 static void set_choice(ik_config_loader_t *loader, const ik_config_key_t *key, void *data,
                        const char *label, const char *at, const char *text)
 {

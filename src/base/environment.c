@@ -61,7 +61,7 @@ static const ik_environment_t table[] = {
      "the most bytes of text (before JSON escaping) the user wants; unset: no limit"},
     {"IKIGAI_PROGRESS_FD", TOOL, "descriptor for progress lines"},
     {"IKIGAI_HOST_FD", TOOL, "the socket of the host channel, if the tool declares `host`"},
-    {"IKIGAI_BIN", TOOL, "likewise the path of ikigai, for `ikigai host`"},
+    {"IKIGAI_BIN", TOOL, "the path of ikigai, for `ikigai host`, if the tool declares `host`"},
     {"IKIGAI_KEEPER_TAG", TOOL, "identifies processes that a call leaves behind; do not unset it"},
 };
 

@@ -1,4 +1,4 @@
-/* What hooks are told of. */
+/* The events that run hooks. */
 #pragma once
 
 #include <stdbool.h>

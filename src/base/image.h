@@ -35,7 +35,7 @@ typedef struct {
 
 /* Whether the bytes begin with the signature of an image. A few bytes are enough. */
 bool ik_image_begins(const char *bytes, size_t len);
-/* Reads the header of an image; false when the bytes are none, or too few to tell its size. Works
+/* Reads the header of an image; false when it is not one, or too short to tell its size. Works
  * on the beginning of a file as well; animated may then be false too often. */
 bool ik_image_parse(const char *bytes, size_t len, ik_image_t *image);
 
@@ -50,5 +50,5 @@ const char *ik_image_media_type(ik_image_kind_t kind);
 const char *ik_image_extension(ik_image_kind_t kind);
 /* The kind of a media type as written by ik_image_media_type; IK_IMAGE_NONE: another one. */
 ik_image_kind_t ik_image_kind_of(const char *media_type);
-/* The length of the base64 text of so many bytes. */
+/* The length of the base64 text of that many bytes. */
 uint64_t ik_image_base64_length(uint64_t bytes);

@@ -81,7 +81,7 @@ typedef struct {
 res_t ik_paths_create(const void *ctx, ik_paths_t **out);
 /* Takes the facts from origin and copies what it keeps. */
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out);
-/* The same installation and home with another project, whose path is absolute. */
+/* Paths for another project, whose path is absolute, with the installation and home of these. */
 ik_paths_t *ik_paths_create_at(const void *ctx, const ik_paths_t *paths, const char *cwd);
 /* The nearest folder from cwd upwards that holds .git, on ctx; cwd itself outside a repository. */
 char *ik_paths_find_root(const void *ctx, const char *cwd);

@@ -370,7 +370,7 @@ static void add_state(ik_buffer_t *out, const char *name, const ik_state_t *stat
     ik_buffer_append_byte(out, ']');
 }
 
-/* The path as states write it, whatever way the caller wrote it. */
+/* The path as states write it, however the caller wrote it. */
 static const char *path_in_state(const void *ctx, const ik_place_t *place, const char *folder,
                                  const char *path)
 {

@@ -16,7 +16,7 @@
 
 enum {
     CONTEXT = 3,
-    SNIFF = 8000,      /* a NUL byte in so many bytes makes a file binary, as in git */
+    SNIFF = 8000,      /* a NUL byte in the first bytes makes a file binary, as in git */
     LITERAL_LINE = 52, /* bytes in a line of a binary patch */
     HEX_MAX = 65,
     BAR_MAX = 40, /* columns of a bar in the list */
@@ -355,7 +355,7 @@ static void append_pair(const writer_t *writer, const pair_t *pair)
     append_lines(out, pair);
 }
 
-/* git has no change from a file to a link: one goes, the other comes. */
+/* A patch cannot turn a file into a link: it removes one and adds the other. */
 static void append_change(const writer_t *writer, pair_t *pair)
 {
     if (pair->old.exists && pair->fresh.exists && pair->old.is_link != pair->fresh.is_link) {

@@ -474,7 +474,7 @@ void ik_states_latest(const ik_states_t *states, const char *folder, char id[IK_
 void ik_states_set_latest(const ik_states_t *states, const char *folder, const char *id)
 {
     char *path = latest_path(NULL, states, folder);
-    /* Without it the next session reads the files again, no more. */
+    /* A failure only makes the next session read the files again. */
     res_t ignored = ik_file_write_private_fast(path, id, strlen(id));
     (void)ignored;
     talloc_free(path);

@@ -14,7 +14,7 @@ typedef struct {
     const char *blobs;
     const char *const *keep; /* ids; all other states go */
     size_t keep_count;
-    bool keep_all; /* no state goes but for the limit */
+    bool keep_all; /* states are removed only because of the limit */
     uint64_t max_bytes;
     /* These stay even beyond the limit. */
     const char *const *held;

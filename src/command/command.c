@@ -91,7 +91,7 @@ const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_
     return found;
 }
 
-/* The text of "# TEXT", a line to remember; NULL: it is none. A Markdown document has more lines.
+/* The text of "# TEXT", a line to remember; NULL: another line. A Markdown document has more lines.
  */
 static const char *find_memo(const char *line)
 {

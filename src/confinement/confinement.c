@@ -24,7 +24,7 @@ typedef struct waiter {
     struct waiter *next;
 } waiter_t;
 
-/* What the running trial is to find out. */
+/* What the running trial finds out. */
 typedef enum {
     NO_TRIAL,
     TRIAL_OF_NAMESPACES,
@@ -184,8 +184,8 @@ static void on_trial_made(void *data, int error, ik_room_part_t part, const int 
     ik_timer_start(confinement->advance, 0);
 }
 
-/* What was possible in the trial is not any more: the disk is full, a cache folder is special, or
- * the limits of the machine are reached. */
+/* A room failed although the trial succeeded: the disk is full, a cache folder is special, or the
+ * limits of the machine are reached. */
 static void fall(ik_confinement_t *confinement, ik_confinement_level_t level, ik_room_part_t part,
                  int error)
 {

@@ -209,7 +209,7 @@ static void add_unique(const void *ctx, const char ***list, size_t *count, const
     (*list)[*count] = NULL;
 }
 
-/* A file with the name of a cache folder is no cache. */
+/* Only a folder can be a cache. */
 static void add_cache(const void *ctx, const char ***copies, size_t *count, const char *path)
 {
     const char *folder = resolve(ctx, path);
@@ -254,7 +254,7 @@ static const char *resolve_from(const void *ctx, const char *folder, const char 
     return resolve(ctx, path[0] == '/' ? path : ik_file_join(ctx, folder, path));
 }
 
-/* The git folder that the project's .git file names; NULL when .git is no such file. */
+/* The git folder that the project's .git file names; NULL when .git is not such a file. */
 static const char *find_git_folder(const void *ctx, const char *project)
 {
     char *dot_git = ik_file_join(ctx, project, ".git");
@@ -264,8 +264,8 @@ static const char *find_git_folder(const void *ctx, const char *project)
 }
 
 /* The folder with the objects and hooks of a linked worktree, which lies outside of the project;
- * NULL when the project is no worktree. A repository cannot name any other folder of the user: the
- * worktree's own folder, STORE/worktrees/NAME, has to name the project in turn. */
+ * NULL when the project is not a worktree. A repository cannot name any other folder of the user:
+ * the worktree's own folder, STORE/worktrees/NAME, has to name the project in turn. */
 static const char *find_worktree_store(const void *ctx, const char *project, const char **own)
 {
     *own = find_git_folder(ctx, project);

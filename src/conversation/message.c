@@ -292,7 +292,7 @@ char *ik_msg_format_images(const void *ctx, const ik_msg_image_t *images, size_t
     return ik_buffer_finish(&data);
 }
 
-/* Reads a whole number from 1 to max; 0: it is none. */
+/* Reads a whole number from 1 to max; 0: it is something else. */
 static uint64_t read_count(ik_json_span_t value, uint64_t max)
 {
     uint64_t number = 0;
@@ -547,7 +547,7 @@ ik_msg_t *ik_msg_create_image_drop(const void *ctx, const ik_msg_image_t *images
                                 "from now on",
                                 images[0].name)
                    : ik_sprintf(NULL,
-                                "The provider refused an image; notes are sent in place of %zu "
+                                "The provider refused an image; markers are sent in place of %zu "
                                 "images from now on",
                                 count);
     ik_buffer_t data;

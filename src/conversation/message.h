@@ -23,7 +23,7 @@
  * ids of its calls (step, calls): the data is sent only while these still match. A call and its
  * result name the provider whose id they have.
  *
- * A checkpoint is a record: it says what the files were like and is no part of the conversation.
+ * A checkpoint is a record: it says what the files were like and is not part of the conversation.
  * Its phase is "before" (the first call of a step that may write) or "after" (its last call has
  * ended); both together are a segment of the agent, which is open while there is no "after". states
  * are ids of the program checkpoint, later ones override earlier ones; "after" without any means
@@ -38,7 +38,7 @@
  * are files that were left alone: [{path or path_base64, reason}].
  *
  * delegation is a record as well (conversation/delegation.h). The task of a sub-agent is a user
- * message with {"delegated":true}, which is no turn of the user.
+ * message with {"delegated":true}, which does not count as a turn of the user.
  *
  * A message is immutable. Up to a megabyte it is one block of memory, because a long session has a
  * hundred thousand of them.
@@ -248,7 +248,7 @@ void ik_msg_find_fields(ik_json_span_t object, const char *const *names, size_t 
                         ik_json_span_t *values);
 /* The member decoded, on ctx; NULL when it is not a string. */
 char *ik_msg_field_text(const void *ctx, const ik_msg_t *message, const char *name);
-/* The member as a number; fallback when it is none. */
+/* The member as a number; fallback when it is not a number. */
 int64_t ik_msg_field_number(const ik_msg_t *message, const char *name, int64_t fallback);
 /* Finds the literal of a string in function: "name" or "arguments". */
 bool ik_msg_call_field(const ik_msg_t *call, const char *name, ik_json_span_t *literal);

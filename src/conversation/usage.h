@@ -28,9 +28,9 @@ typedef struct {
 bool ik_usage_known(const ik_usage_t *usage);
 /* Adds the known figures of more to sum. */
 void ik_usage_add(ik_usage_t *sum, const ik_usage_t *more);
-/* Reads what ik_usage_format wrote; a figure that is no count is unknown. */
+/* Reads what ik_usage_format wrote; a figure that is not a count is unknown. */
 ik_usage_t ik_usage_parse(ik_json_span_t object);
 /* Appends a JSON object with the known figures: {"in":40,"cached":32,"out":6}. */
 void ik_usage_format(ik_buffer_t *out, const ik_usage_t *usage);
-/* The same with "cost_usd"; a negative cost is not known. */
+/* Appends such an object with "cost_usd" in it; a negative cost is not known. */
 void ik_usage_format_cost(ik_buffer_t *out, const ik_usage_t *usage, double cost);

@@ -67,7 +67,7 @@ static void append_small(ik_buffer_t *out, const char *before, const char *text)
     }
 }
 
-/* The line below an answer: model, tokens, cost and time. "" for messages that are no answer. */
+/* The line below an answer: model, tokens, cost and time. "" for other messages. */
 static char *format_small(const void *ctx, const ik_transcript_entry_t *entry)
 {
     if (!entry->facts.answer) {

@@ -46,7 +46,7 @@ static const char *entity(char c)
     }
 }
 
-/* Decodes the character at bytes; 0 when it is none. */
+/* Decodes the character at bytes; 0 when it is not valid. */
 static int32_t code_at(const char *bytes, size_t len)
 {
     bool valid = false;

@@ -218,7 +218,7 @@ static res_t append_argument(filling_t *filling, ik_buffer_t *out, const placeho
         }
     }
     if (each || value == NULL) {
-        return OK; /* an argument that is missing is no word at all */
+        return OK; /* a missing argument adds no word */
     }
     if (exact) {
         append_quoted(out, value, quote);

@@ -1,5 +1,5 @@
 /*
- * Runs the user's and the project's hooks: executables that are told of an event with JSON on
+ * Runs the user's and the project's hooks: executables that get an event as JSON on
  * standard input and may object, add text or change the arguments of a call (hook_answer.h).
  *
  * A project's hooks run first, in a room, then the user's, unconfined, which see the call as those
@@ -33,7 +33,7 @@ typedef struct {
     const char *session_id;
     const char *model;
     ik_mode_t mode;
-    const char *id;   /* of a sub-agent; NULL: it is none */
+    const char *id;   /* of a sub-agent; NULL: not a sub-agent */
     const char *type; /* of a sub-agent: the name of its file */
 } ik_hook_agent_t;
 

@@ -69,7 +69,7 @@ struct ik_process {
     ik_timer_t *timer;
     int64_t started_ms;
     int64_t clock_ms;    /* started_ms without the time that its clocks were stopped */
-    int64_t progress_ms; /* when it last showed progress, likewise */
+    int64_t progress_ms; /* when it last showed progress, by the same clock */
     int64_t paused_ms;   /* when its clocks were stopped; 0: they run */
     int64_t idle_ms;
     int64_t max_ms;

@@ -15,5 +15,5 @@
 extern const ik_tool_runner_t ik_mcp_call;
 
 /* The error of a call whose server needs a login, on ctx. scope: what the login has to cover; NULL:
- * not told. */
+ * not known. */
 char *ik_mcp_call_describe_login(const void *ctx, const char *server, const char *scope);

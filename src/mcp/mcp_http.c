@@ -406,7 +406,7 @@ void ik_mcp_http_set_version(ik_mcp_http_t *http, const char *version, bool mode
     http->modern = modern;
 }
 
-/* The id of a request; 0: the message is none. */
+/* The id of a request; 0: the message is not a request. */
 static int64_t find_id(const char *line, size_t len)
 {
     enum { ID, METHOD, MEMBERS };

@@ -840,7 +840,7 @@ static void on_http_message(void *data, const char *text, size_t len)
     }
 }
 
-/* The user has to log in; asking again before that is of no use, but does no harm. */
+/* The user has to log in. Until then the server refuses every further request. */
 static void fail_login(ik_mcp_server_t *server)
 {
     static const char why[] = "it wants a login";
@@ -1190,7 +1190,7 @@ static void on_process_end(void *data, ik_process_result_t *result)
     }
     server->body = NULL;
     char *why = describe_end(NULL, result);
-    if (!server->leaving) { /* the end of a server that was told to go is no news */
+    if (!server->leaving) { /* it was asked to exit */
         ik_mcp_log_add(server->log, "info", why, strlen(why));
     }
     bool restarts = server->state == OPENING && server->probing && !server->tried_legacy &&

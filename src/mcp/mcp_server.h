@@ -48,7 +48,7 @@ typedef enum {
     IK_MCP_LOGIN, /* the user has to log in */
 } ik_mcp_status_t;
 
-/* What the last connection told. Texts may be NULL. */
+/* What the server said about itself on the last connection. Texts may be NULL. */
 typedef struct {
     ik_mcp_status_t status;
     const char *error; /* of FAILED and LOGIN */

@@ -32,7 +32,7 @@ char *ik_mcp_tool_rename(const void *ctx, const char *name, const char *server, 
 bool ik_mcp_tool_is_enabled(const ik_config_server_t *server, const char *tool);
 
 ik_mcp_tools_t *ik_mcp_tools_create(const void *ctx);
-/* Adds a tool of the result of tools/list. What is no tool is left out. */
+/* Adds a tool of the result of tools/list; leaves out what is not a tool. */
 void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool);
 /* Leaves out tools whose x-mcp-header, which only HTTP in the modern era knows, cannot be followed.
  */

@@ -282,7 +282,7 @@ static void judge(decision_t *decision)
     if (decision->hooks == IK_HOOK_DENY) {
         deny(decision, decision->hook_reason);
     } else if (entry == NULL) {
-        run(decision); /* there is no such tool, which the runner says */
+        run(decision); /* the runner reports that there is no such tool */
     } else if (!read_extra(decision)) {
         give_verdict(
             decision,

@@ -415,7 +415,7 @@ static bool is_file_tool(const ik_tool_registry_entry_t *entry)
     return strncmp(entry->name, "file_", 5) == 0;
 }
 
-/* The value of the first required parameter, a new reference; NULL: it has none, or it is no text.
+/* The value of the first required parameter, a new reference; NULL: it is missing or not a string.
  */
 static json_t *read_subject(const ik_permission_call_t *call)
 {

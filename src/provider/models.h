@@ -54,8 +54,8 @@ typedef struct {
 
 typedef struct ik_models ik_models_t;
 
-/* Reads the two files; a missing file is no error. On an error (an unreadable file, broken JSON or
- * a value of the wrong type, reported with file and line) *out holds what could be read. */
+/* Reads the two files; a missing file is not an error. On an error (an unreadable file, broken JSON
+ * or a value of the wrong type, reported with file and line) *out holds what could be read. */
 res_t ik_models_load(const void *ctx, const ik_paths_t *paths, ik_models_t **out);
 /* Reads the text of one file into models, over what is already there. */
 res_t ik_models_parse(ik_models_t *models, const char *file, const char *text, size_t len);

@@ -455,7 +455,7 @@ static bool is_plain_name(const ik_buffer_t *name)
 }
 
 /* Private data must match the messages of the conversation. When a call has to be changed there, or
- * its arguments are no object, the step is rebuilt from its messages instead. */
+ * its arguments are not an object, the step is rebuilt from its messages instead. */
 static bool can_go_back(const ik_stream_t *stream)
 {
     for (size_t i = 0; i < stream->item_count; i++) {

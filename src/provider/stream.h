@@ -147,5 +147,5 @@ void ik_stream_fail(ik_stream_t *stream, ik_json_span_t error);
 void ik_stream_fail_size(ik_stream_t *stream, const char *message);
 /* Sets *figure to a member that is a non-negative number; otherwise leaves it unchanged. */
 void ik_stream_take_count(int64_t *figure, ik_json_span_t object, const char *name);
-/* The value as an index into a list of the answer; -1 when it is none. */
+/* The value as an index into a list of the answer; -1 when it is not an index. */
 int64_t ik_stream_read_index(ik_json_span_t value);

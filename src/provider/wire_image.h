@@ -29,7 +29,7 @@ struct ik_wire_image {
  * is sent. Returns whether one is sent differently that was serialised before. */
 bool ik_wire_image_plan(ik_wire_t *wire, const ik_request_t *request);
 /* Whether an image before the message at index became a marker after that message came, so that
- * what was thought there was thought with another image in view. */
+ * reasoning in the message refers to an image that is no longer sent. */
 bool ik_wire_image_changed_before(const ik_wire_t *wire, size_t index);
 /* Forgets the images: the conversation is another one. */
 void ik_wire_image_reset(ik_wire_t *wire);

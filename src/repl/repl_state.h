@@ -80,7 +80,7 @@ ik_repl_question_t *ik_repl_question_create(ik_repl_t *repl);
 void ik_repl_question_show(ik_repl_t *repl);
 /* A key answered the question about a call. */
 void ik_repl_question_answer(ik_repl_t *repl);
-/* A line or text was entered; false: it is no answer. */
+/* A line or text was entered; false: it does not answer a question. */
 bool ik_repl_question_submit(ik_repl_t *repl, const char *text);
 void ik_repl_question_draft_changed(ik_repl_t *repl);
 void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data);

@@ -61,7 +61,8 @@ typedef struct {
      * request. Otherwise the callee answers or frees it, now or later. */
     bool (*on_request)(void *data, ik_rpc_request_t *request);
     void (*on_notification)(void *data, const char *method, ik_json_span_t params);
-    /* A line that is no message; line is not terminated and NULL if it was too long. May be NULL.
+    /* A line that is not a message; line is not terminated and NULL if it was too long. May be
+     * NULL.
      */
     void (*on_junk)(void *data, const char *line, size_t len);
     void *data;

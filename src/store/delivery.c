@@ -262,7 +262,7 @@ static bool read_held(post_t *post, char *id, ik_holder_t *self)
     return due;
 }
 
-/* A session that another process holds is no error: if both write it, part_ways renames ours. */
+/* Another process may hold the session: if both write it, part_ways renames ours. */
 static res_t hold_session(post_t *post)
 {
     char id[IK_STORE_ID_LEN + 1];

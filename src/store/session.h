@@ -43,7 +43,7 @@ res_t ik_session_flush(ik_session_t *session);
  * to a model. */
 res_t ik_session_load(const void *ctx, ik_session_t *session, int64_t agent,
                       ik_conversation_t **out);
-/* The agent with the last event, of those that have not ended and are no sub-agents. */
+/* The agent with the last event, of those that have not ended and are not sub-agents. */
 int64_t ik_session_last_agent(ik_session_t *session);
 /* All agents, by number. */
 const ik_store_agents_t *ik_session_agents(const ik_session_t *session);
@@ -60,5 +60,5 @@ int64_t ik_session_fork(ik_session_t *session, int64_t parent, int64_t at);
 int64_t ik_session_delegate(ik_session_t *session, int64_t parent,
                             const ik_delegation_t *delegation);
 bool ik_session_has_subagents(const ik_session_t *session);
-/* How a sub-agent was started; NULL: the agent is none. Valid until the session is freed. */
+/* How a sub-agent was started; NULL: it is not a sub-agent. Valid until the session is freed. */
 const ik_delegation_t *ik_session_delegation(const ik_session_t *session, int64_t agent);

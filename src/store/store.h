@@ -181,7 +181,7 @@ res_t ik_store_search(const void *ctx, ik_store_t *store, const ik_store_search_
 res_t ik_store_remove(ik_store_t *store, const char *session_id);
 
 /* Makes self the only writer of a session, which need not exist yet. IK_ERR_CONFLICT when a running
- * process holds it; *other is that process. Claiming twice is no conflict. */
+ * process holds it; *other is that process. Claiming it twice succeeds. */
 res_t ik_store_claim(ik_store_t *store, const char *session_id, const ik_holder_t *self,
                      ik_holder_t *other);
 /* Does nothing when self does not hold the session. */

@@ -59,6 +59,6 @@ res_t ik_transcript_read(ik_store_t *store, const ik_store_agent_t *agent,
 const ik_store_agent_t *ik_transcript_origin(const ik_store_agents_t *agents,
                                              const ik_store_agent_t *agent);
 
-/* How a sub-agent was started, on ctx; NULL: the agent is none. */
+/* How a sub-agent was started, on ctx; NULL: the agent is not a sub-agent. */
 const ik_delegation_t *ik_transcript_delegation(const void *ctx, ik_store_t *store,
                                                 const ik_store_agent_t *agent);

@@ -15,7 +15,7 @@ typedef struct ik_backlog_answer ik_backlog_answer_t;
 typedef struct {
     const void *ctx; /* for row */
     char *row;       /* shows the picture; NULL: it cannot be shown */
-    int above;       /* so many empty rows come before */
+    int above;       /* number of empty rows before it */
     bool ends_empty; /* row itself is empty */
 } ik_backlog_picture_t;
 

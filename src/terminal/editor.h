@@ -41,7 +41,7 @@ ik_editor_effect_t ik_editor_key(ik_editor_t *editor, const ik_key_t *key);
 bool ik_editor_bindings_at(size_t index, ik_binding_row_t *out);
 bool ik_editor_vi_bindings_at(size_t index, ik_binding_row_t *out);
 
-/* Switches to vi keys, in insert mode. Esc then leaves insert mode; it is no editing key in normal
+/* Switches to vi keys, in insert mode. Esc then leaves insert mode; it does not edit in normal
  * mode, unless it cancels an unfinished command. */
 void ik_editor_use_vi(ik_editor_t *editor);
 /* Whether vi's normal mode is on. Each key of text must then be a single grapheme. */

@@ -172,7 +172,7 @@ static void on_write_timeout(void *data)
     on_written(data, false);
 }
 
-/* Whether the result tells of a change. */
+/* Whether the result reports a change. */
 static bool has_changed(const ik_tool_result_t *result)
 {
     ik_json_span_t envelope, inner, error;

@@ -58,7 +58,7 @@ char *ik_tool_wrap_take_unfinished(const void *ctx, ik_buffer_t *printed,
  * the result is not an object. */
 char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_tool_turns);
 
-/* Adds the limits of a confined call to an envelope that tells of a failure: tool_success is false,
+/* Adds the limits of a confined call to an envelope that reports a failure: tool_success is false,
  * or the result has an error (not null) or an exit code other than 0. Returns the envelope itself
  * otherwise. */
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined);

@@ -89,6 +89,7 @@ ik_undo_segments_t ik_undo_log_join(const void *ctx, const ik_undo_segments_t *s
 
 /* Segments of other agents that ran at the same time as one of segments: those of the session, and
  * of other sessions in its folder, a folder above it or below it. Also those of segments whose end
- * could not be recorded: later changes of others cannot be told from theirs. On the log. */
+ * could not be recorded: later changes of others cannot be distinguished from theirs. On the log.
+ */
 res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char *folder,
                               const ik_undo_segments_t *segments, ik_undo_segments_t *out);

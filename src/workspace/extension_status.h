@@ -9,5 +9,5 @@
 /* {"instructions": [{name, path, source, description, used, reason}], "skills": …}; new
  * reference. */
 json_t *ik_extension_status_create(const ik_extension_options_t *options);
-/* The same as lines for people, on ctx. */
+/* The status as lines for people, on ctx. */
 char *ik_extension_status_format(const void *ctx, const json_t *status);

@@ -267,8 +267,8 @@ static res_t add_image(ik_workspace_images_t *images, const char *path, const ch
     return loaded;
 }
 
-/* Attaches the first candidate that exists, if it is an image. A missing file is told only if the
- * word alone looks like the name of an image. */
+/* Attaches the first candidate that exists, if it is an image. A missing file is reported only if
+ * the word alone looks like the name of an image. */
 static void attach_word(ik_workspace_images_t *images, void *scratch,
                         const ik_image_path_word_t *word)
 {

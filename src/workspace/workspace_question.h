@@ -27,7 +27,7 @@ typedef struct {
     /* The tool that asks over its host channel; NULL: another question. Its answer is a choice,
      * named by its number or text, or any other text. */
     const char *tool;
-    const char *fallback_text; /* tool: the answer of an empty line; NULL: it is no answer */
+    const char *fallback_text; /* tool: what an empty line answers; NULL: nothing */
     /* The JSON schema of a form; NULL: another question. The answer is JSON, as elicitation/create
      * of the Model Context Protocol has it. Only for a front end that has asked for forms. */
     const char *form;

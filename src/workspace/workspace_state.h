@@ -19,14 +19,14 @@ typedef struct {
     char *title;                /* the user's last message as one line; NULL: none */
     int64_t context;            /* tokens of the last request and answer; 0: not known */
     ik_workspace_usage_t spent; /* by its own answers, as far as they were counted */
-    int64_t parent;             /* of a sub-agent, which waits for it or did; 0: it is none */
-    char *id;                   /* of a sub-agent: its number, for hooks; NULL: not needed yet */
-    bool on_task;               /* a sub-agent in its first turn, which its parent waits for */
-    ik_workspace_task_t *task;  /* what it is to answer; NULL: nothing */
-    char *doing;                /* on_task: what it does now, one line */
-    char *failure;              /* on_task: why its turn fails; NULL: it does not */
-    char *model;                /* of an ended sub-agent that is not loaded, and the number of */
-    size_t messages;            /* its messages */
+    int64_t parent; /* of a sub-agent; it waits for the result, or did; 0: not a sub-agent */
+    char *id;       /* of a sub-agent: its number, for hooks; NULL: not needed yet */
+    bool on_task;   /* a sub-agent in its first turn, which its parent waits for */
+    ik_workspace_task_t *task; /* what it is to answer; NULL: nothing */
+    char *doing;               /* on_task: what it does now, one line */
+    char *failure;             /* on_task: why its turn fails; NULL: it does not */
+    char *model;               /* of an ended sub-agent that is not loaded, and the number of */
+    size_t messages;           /* its messages */
     ik_workspace_line_t *queue;
     size_t queue_count;
     uint64_t submitted; /* lines so far */
@@ -96,7 +96,7 @@ struct ik_workspace {
     char *greeting_stop; /* why they end the first turn before it begins; NULL: they do not */
     bool greeted;        /* the session has begun for hooks, and not ended */
     void *parting;       /* holds the session_end hooks that are running */
-    int partings;        /* for so many sessions */
+    int partings;        /* for this many sessions */
 
     /* --- questions and queues */
     ik_workspace_question_t *questions; /* a list; the first one is open */

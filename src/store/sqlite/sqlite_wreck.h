@@ -10,7 +10,7 @@
 typedef struct ik_sqlite_wreck ik_sqlite_wreck_t;
 
 /* Succeeds even when nothing can be read. IK_ERR_CONFLICT when the file must not be touched: a
- * process of this machine uses it, a newer program wrote it, or it is no history of ikigai. */
+ * process of this machine uses it, a newer program wrote it, or it is not a history of ikigai. */
 res_t ik_sqlite_wreck_open(const void *ctx, const char *path, ik_sqlite_wreck_t **out);
 
 /* The position of a message in the file and in its log. */
