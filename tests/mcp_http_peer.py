@@ -9,8 +9,11 @@ url, and requests with what was sent to it.
   token       the bearer token that is wanted; None: none
   status      the status of every answer
   missing     the scopes that calls are refused for: 403; None: none
-  stream      the server has a stream of its own, on which it says three times that its tools have changed
-              when `tools_then` takes effect; else it says so in the answer, if that is a stream
+  stream      the server has a stream of its own (in the modern era: for those who listen), on which it says three
+              times that its tools have changed when `tools_then` takes effect; else it says so in the answer,
+              if that is a stream
+  breaks      so many of these streams end before anything is said on them
+  era_first   a modern server refuses requests of the legacy era before it looks at the token
   change      the name of the tool whose call lets `tools_then` take effect
   mismatch    calls without the header Mcp-Param-NAME for this NAME are refused; at the first refusal the list
               of tools becomes `tools_then`
@@ -23,19 +26,27 @@ MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
 
 
+OLD = {"code": -32022, "message": "x", "data": {"supported": [MODERN]}}
+ACKNOWLEDGED = ('data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{'
+                '"notifications":{"toolsListChanged":true}}}\n\n')
 CHANGED = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n'
+
+
+def is_modern(body):
+    return META + "protocolVersion" in body.get("params", {}).get("_meta", {})
 
 
 class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
                  status=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
-                 change=None):
+                 change=None, breaks=0, era_first=False):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object", "properties": {
             "text": {"type": "string", "x-mcp-header": "Text"}}}}]
         self.mismatch, self.tools_then = mismatch, tools_then
-        self.stream, self.change, self.changed = stream, change, False
+        self.stream, self.change, self.changed, self.stopped = stream, change, False, False
+        self.breaks, self.era_first = breaks, era_first
         self.said = threading.Condition()
         self.missing = None
         self.requests, self.sessions, self.kept = [], [], {}
@@ -46,6 +57,7 @@ class McpHttp:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # what is said on a stream arrives before a later answer
 
             def log_message(self, *_):
                 pass
@@ -89,6 +101,9 @@ class McpHttp:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 self.more = {}
                 self.note(body)
+                if peer.era_first and not is_modern(body):
+                    self.answer(400, json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "error": OLD}).encode())
+                    return
                 if self.refused():
                     return
                 if "id" not in body or "method" not in body:
@@ -97,6 +112,9 @@ class McpHttp:
                 if peer.missing and body["method"] == "tools/call":
                     self.answer(403, WWW_Authenticate='Bearer error="insufficient_scope", '
                                 f'scope="{peer.missing}", error_description="more"')
+                    return
+                if body["method"] == "subscriptions/listen" and peer.stream:
+                    self.events([ACKNOWLEDGED] if peer.breaks_off() else peer.changes())
                     return
                 result, error, status = peer.handle(self, body)
                 message = {"jsonrpc": "2.0", "id": body["id"]}
@@ -123,7 +141,7 @@ class McpHttp:
                 self.note(None)
                 last = self.headers.get("Last-Event-ID")
                 if peer.stream:
-                    self.events(peer.changes())
+                    self.events(["retry: 10\n\n"] if peer.breaks_off() else peer.changes())
                     return
                 with peer.lock:
                     text = peer.kept.pop(last, None)
@@ -143,25 +161,33 @@ class McpHttp:
         return self
 
     def changes(self):
-        """The events of the server's own stream, which ends after the last one."""
+        """The events of the server's own stream, which ends after the last one. The next one says nothing."""
         yield ": open\n\n"
         with self.said:
-            self.said.wait_for(lambda: self.changed)
+            self.said.wait_for(lambda: self.changed is True or self.stopped)
         yield from [CHANGED] * 3
         with self.said:
-            self.stream = "said"
+            self.stream, self.changed = "said", None
             self.said.notify_all()
 
+    def breaks_off(self):
+        with self.lock:
+            self.breaks -= 1
+            return self.breaks >= 0
+
     def stop(self):
+        with self.said:
+            self.stopped = True
+            self.said.notify_all()
         self.server.shutdown()
         self.server.server_close()
 
     def handle(self, request, body):
         """(result, error, status)"""
         method, params = body["method"], body.get("params", {})
-        modern = META + "protocolVersion" in params.get("_meta", {})
+        modern = is_modern(body)
         if self.era == "modern" and not modern:
-            return None, {"code": -32022, "message": "x", "data": {"supported": [MODERN]}}, 400
+            return None, OLD, 400
         if self.era == "legacy" and modern:
             return None, {"code": -32000, "message": "Bad Request"}, 400
         if method == "initialize":
@@ -174,7 +200,8 @@ class McpHttp:
             return None, {"code": -32000, "message": "No session"}, self.lost
         if method == "server/discover":
             return {"resultType": "complete", "supportedVersions": [MODERN],
-                    "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "public"}, None, 200
+                    "capabilities": {"tools": {"listChanged": bool(self.stream)}}, "ttlMs": 0,
+                    "cacheScope": "public"}, None, 200
         if method == "tools/list":
             return {"tools": self.tools}, None, 200
         if method == "tools/call":

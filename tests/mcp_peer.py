@@ -9,6 +9,8 @@
   fault     a way to misbehave, see the code
   count     a file that counts starts, one byte each
   gate      initialize is not answered before this file exists
+  instructions  what it says about the use of its tools
+  ttl       ttlMs of the list of tools, of a modern server
 """
 import array
 import fcntl
@@ -44,6 +46,7 @@ cancelled = set()
 answers = {}
 answered = threading.Condition()
 changes = 0
+subscription = None  # the id of the request subscriptions/listen
 
 
 def log(mark, line):
@@ -199,8 +202,9 @@ def call(request):
         sys.stderr.flush()
         respond(request, text("logged"))
     elif name == "change":
-        for _ in range(3):
-            send({"method": "notifications/tools/list_changed"})
+        meta = {"params": {"_meta": {META + "subscriptionId": subscription}}}
+        for _ in range(3 if subscription is not None or not is_modern(request) else 0):
+            send({"method": "notifications/tools/list_changed", **(meta if is_modern(request) else {})})
         SCRIPT["tools"] = ["echo", "change", "plain"]
         respond(request, text("changed"))
     elif name == "environment":
@@ -253,13 +257,15 @@ def list_tools(request):
         # The cursor of the second page is "", which is a valid one.
         start = 0 if cursor is None else size if cursor == "" else int(cursor)
         result = {"tools": listed[start:start + size]}
+        if "ttl" in SCRIPT:
+            result.update(ttlMs=SCRIPT["ttl"], cacheScope="public")
         if start + size < len(listed):
             result["nextCursor"] = "" if start == 0 else str(start + size)
         respond(request, result)
 
 
 def handle(request):
-    global roots
+    global roots, subscription
     method = request["method"]
     modern = is_modern(request)
     if method == "initialize":
@@ -274,7 +280,8 @@ def handle(request):
         respond(request, {
             "protocolVersion": SCRIPT.get("version", request["params"]["protocolVersion"]),
             "capabilities": {} if FAULT == "no capability" else {"tools": {"listChanged": True}},
-            "serverInfo": {"name": "peer", "version": "1.0"}, "instructions": "Be kind."})
+            "serverInfo": {"name": "peer", "version": "1.0"},
+            "instructions": SCRIPT.get("instructions", "Be kind.")})
     elif method == "server/discover":
         if ERA == "legacy":
             if FAULT == "exits on discover":
@@ -283,7 +290,7 @@ def handle(request):
                 return
             refuse(request, -32601, "Method not found")
             return
-        respond(request, {"supportedVersions": [MODERN], "capabilities": {"tools": {}},
+        respond(request, {"supportedVersions": [MODERN], "capabilities": {"tools": {"listChanged": True}},
                           "ttlMs": 0, "cacheScope": "private",
                           "_meta": {META + "serverInfo": {"name": "peer", "version": "2.0"}}})
     elif modern and ERA == "legacy":
@@ -292,6 +299,11 @@ def handle(request):
         list_tools(request)
     elif method == "tools/call":
         threading.Thread(target=call, args=(request,), daemon=True).start()
+    elif method == "subscriptions/listen":
+        subscription = request["id"]
+        send({"method": "notifications/subscriptions/acknowledged", "params": {
+            "notifications": request["params"]["notifications"],
+            "_meta": {META + "subscriptionId": subscription}}})
     elif method == "ping":
         respond(request, {})
     else:

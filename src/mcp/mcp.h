@@ -31,7 +31,7 @@ size_t ik_mcp_count(const ik_mcp_t *mcp);
 const ik_mcp_item_t *ik_mcp_item(const ik_mcp_t *mcp, size_t index);
 /* NULL: there is none of that name. */
 const ik_mcp_item_t *ik_mcp_find(const ik_mcp_t *mcp, const char *name);
-/* Whether a server has said that its tools have changed since it was asked. */
+/* Whether a server has to be asked for its tools again; see ik_mcp_server_is_stale. */
 bool ik_mcp_is_stale(const ik_mcp_t *mcp);
 /* Lines about the project's file: its faults, and servers hidden by the user's of that name. */
 size_t ik_mcp_lines(const ik_mcp_t *mcp, const char *const **lines);

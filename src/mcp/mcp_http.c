@@ -6,12 +6,14 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "provider/sse.h"
 
 enum {
     BODY_MAX = 32 * 1024 * 1024,
     ERROR_MAX = 64 * 1024, /* of an answer that is not read as a message */
-    RESUME_MAX = 5,        /* attempts without a byte */
+    RESUME_MAX = 5,        /* attempts without an event, unless one lasted */
+    STEADY_MS = 30000,     /* a stream that lasted is worth another series of attempts */
     RETRY_MS = 1000,
     RETRY_MAX_MS = 60000,
     HEADERS_MAX = 40,
@@ -41,6 +43,7 @@ struct stream {
     char *challenge;
     char *last_id; /* of events; NULL: none */
     int64_t retry_ms;
+    int64_t opened_ms;
     int failures;
     ik_timer_t *timer; /* of the next attempt */
     char *more;        /* headers of this message */
@@ -176,12 +179,17 @@ static void on_retry(void *data)
     open_stream(data);
 }
 
-/* Goes on where the stream broke off, after the time that the server asks for. */
+/* Goes on where the stream broke off, after the time that the server asks for, and later with every
+ * attempt. The server's own stream is opened again also if its events have no ids. */
 static bool resume(stream_t *stream)
 {
     ik_mcp_http_t *http = stream->http;
-    bool wanted = stream->listen || (stream->id != 0 && !stream->answered);
-    if (!wanted || http->modern || stream->last_id == NULL || ++stream->failures > RESUME_MAX) {
+    bool wanted =
+        stream->listen || (stream->id != 0 && !stream->answered && stream->last_id != NULL);
+    if (ik_clock_now_ms() - stream->opened_ms >= STEADY_MS) {
+        stream->failures = 0;
+    }
+    if (!wanted || http->modern || ++stream->failures > RESUME_MAX) {
         return false;
     }
     stream->request = NULL;
@@ -191,7 +199,7 @@ static bool resume(stream_t *stream)
     if (stream->timer == NULL) {
         stream->timer = ik_timer_create(stream, http->options.loop, on_retry, stream);
     }
-    ik_timer_start(stream->timer, stream->retry_ms);
+    ik_timer_start(stream->timer, stream->retry_ms << (stream->failures - 1));
     return true;
 }
 
@@ -223,7 +231,7 @@ static void on_end(void *data, const ik_http_end_t *end)
     if (stream->flooded) {
         fail(stream, IK_MCP_HTTP_FLOOD, "the answer is too long");
     } else if (end->outcome != IK_HTTP_DONE) {
-        if (stream->listen || !resume(stream)) {
+        if (!resume(stream)) {
             fail(stream, IK_MCP_HTTP_LOST, end->message == NULL ? "it broke off" : end->message);
         }
     } else if (stream->listen) {
@@ -354,6 +362,7 @@ static void open_stream(stream_t *stream)
         }
     }
     headers[count] = NULL;
+    stream->opened_ms = ik_clock_now_ms();
     stream->request = ik_http_start(stream, http->options.http,
                                     &(ik_http_options_t){.url = http->url,
                                                          .headers = headers,

@@ -8,6 +8,8 @@
 #include "io/http.h"
 #include "rpc/rpc.h"
 
+#define IK_MCP_MODERN "2026-07-28" /* the version of the modern era */
+
 typedef struct ik_mcp_http ik_mcp_http_t;
 
 /* Why a message was not answered. */

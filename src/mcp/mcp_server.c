@@ -26,10 +26,12 @@ enum {
     BACK_OFF_MAX_S = 60,
     CACHE_MAX = 16 * 1024 * 1024,
     CACHE_FORMAT = 1,
-    TEXT_MAX = 64 * 1024, /* of instructions and the like */
+    TEXT_MAX = 64 * 1024,  /* of instructions and the like */
+    SUBSCRIPTIONS_MAX = 5, /* attempts, unless one lasted */
+    STEADY_MS = 30000,     /* a subscription that lasted is worth another series of attempts */
+    TTL_MAX_MS = 24 * 3600 * 1000,
 };
 
-#define MODERN "2026-07-28"
 #define META "io.modelcontextprotocol/"
 #define CLIENT_INFO "{\"name\":\"ikigai\",\"version\":\"" IKIGAI_VERSION "\"}"
 #define CAPABILITIES "{\"roots\":{},\"elicitation\":{\"form\":{},\"url\":{}}}"
@@ -112,8 +114,15 @@ struct ik_mcp_server {
     bool relisting;    /* while it is up */
     bool doubted;      /* the list is asked for by a call, so that a change is news */
     bool stale;
+    int64_t ttl_ms;     /* how long the list is fresh: the shortest time that a page named */
+    int64_t expires_ms; /* when the list has to be asked for again; 0: not told */
     bool has_tools;
-    char *end; /* why the last connection ended */
+    bool tells_changes;          /* of the list of tools */
+    ik_rpc_call_t *subscription; /* to these changes, in the modern era; NULL: none */
+    ik_timer_t *resubscription;
+    int64_t subscribed_ms;
+    int subscriptions; /* that broke off */
+    char *end;         /* why the last connection ended */
     int deaths;
     int64_t retry_ms; /* no start before */
     waiter_t *waiters;
@@ -310,7 +319,7 @@ static char *make_params(const void *ctx, const ik_mcp_server_t *server, const c
                                     "\"" META "protocolVersion\":\"%s\",\"" META
                                     "clientCapabilities\":" CAPABILITIES ",\"" META
                                     "clientInfo\":" CLIENT_INFO ",\"" META "logLevel\":\"info\"%s",
-                                    MODERN, token > 0 ? "," : "");
+                                    IK_MCP_MODERN, token > 0 ? "," : "");
         }
         if (token > 0) {
             ik_buffer_append_format(&out, "\"progressToken\":%" PRId64, token);
@@ -378,6 +387,14 @@ static void free_questions(ik_mcp_server_t *server)
     }
 }
 
+static void unsubscribe(ik_mcp_server_t *server)
+{
+    TALLOC_FREE(server->subscription);
+    ik_timer_stop(server->resubscription);
+    server->subscribed_ms = 0;
+    server->subscriptions = 0;
+}
+
 /* Fails everything that waits for an answer. The process may end later. */
 static void drop_connection(ik_mcp_server_t *server, const char *why)
 {
@@ -386,6 +403,7 @@ static void drop_connection(ik_mcp_server_t *server, const char *why)
     server->state = DOWN;
     server->relisting = server->doubted = false;
     ik_timer_stop(server->timer);
+    unsubscribe(server);
     free_questions(server);
     ik_rpc_t *rpc = server->rpc;
     body_t *body = server->body;
@@ -446,6 +464,54 @@ static void on_patience_end(void *data)
     talloc_free(why);
 }
 
+/* --- changes of the list, in the modern era ---------------------------------------------- */
+
+static void note_change(ik_mcp_server_t *server)
+{
+    bool known = server->stale;
+    server->stale = true;
+    if (!known && server->state == UP && server->options->on_change != NULL) {
+        server->options->on_change(server->options->data);
+    }
+}
+
+static void on_subscription_end(void *data, const ik_rpc_answer_t *answer)
+{
+    ik_mcp_server_t *server = data;
+    server->subscription = NULL; /* it frees itself; the server does not tell, or no longer */
+    (void)answer;
+}
+
+static void subscribe(ik_mcp_server_t *server)
+{
+    server->subscribed_ms = ik_clock_now_ms();
+    char *params = make_params(server, server, "\"notifications\":{\"toolsListChanged\":true}", 0);
+    server->subscription =
+        ik_rpc_call(server->rpc, "subscriptions/listen", params, on_subscription_end, server);
+    talloc_free(params);
+}
+
+static void on_resubscription(void *data)
+{
+    ik_mcp_server_t *server = data;
+    if (server->state == UP) {
+        note_change(server); /* what happened in between is not told again */
+        subscribe(server);
+    }
+}
+
+/* The stream of a subscription broke off. */
+static void lose_subscription(ik_mcp_server_t *server)
+{
+    TALLOC_FREE(server->subscription);
+    if (ik_clock_now_ms() - server->subscribed_ms >= STEADY_MS) {
+        server->subscriptions = 0;
+    }
+    if (++server->subscriptions <= SUBSCRIPTIONS_MAX) {
+        ik_timer_start(server->resubscription, 1000 << (server->subscriptions - 1));
+    }
+}
+
 /* --- the list of tools ------------------------------------------------------------------- */
 
 static void ask_page(ik_mcp_server_t *server, const char *cursor);
@@ -476,11 +542,16 @@ static void finish_list(ik_mcp_server_t *server)
     server->facts.tools = talloc_steal(server->texts, listed);
     bool is_news = !server->relisting || server->doubted;
     server->relisting = server->doubted = false;
+    server->expires_ms =
+        server->facts.modern && server->ttl_ms > 0 ? ik_clock_now_ms() + server->ttl_ms : 0;
     server->state = UP;
     ik_timer_stop(server->timer);
     set_status(server, IK_MCP_READY, NULL);
     save(server);
     send_again(server);
+    if (server->facts.modern && server->tells_changes && server->subscribed_ms == 0) {
+        subscribe(server);
+    }
     wake(server, NULL);
     if (!same && !first && is_news && server->options->on_change != NULL) {
         server->options->on_change(server->options->data);
@@ -508,6 +579,8 @@ static void begin_list(ik_mcp_server_t *server)
     TALLOC_FREE(server->cursors);
     server->cursor_count = 0;
     server->stale = false;
+    server->expires_ms = 0;
+    server->ttl_ms = TTL_MAX_MS;
     if (server->has_tools) {
         ask_page(server, NULL);
     } else {
@@ -557,6 +630,8 @@ static void on_page(void *data, const ik_rpc_answer_t *answer)
         ik_json_adopt(scratch, ik_json_parse(answer->result.text, answer->result.len, NULL));
     json_t *tools = json_object_get(result, "tools");
     json_t *cursor = json_object_get(result, "nextCursor");
+    double ttl = json_number_value(json_object_get(result, "ttlMs"));
+    server->ttl_ms = ttl < (double)server->ttl_ms ? (int64_t)(ttl > 0 ? ttl : 0) : server->ttl_ms;
     size_t i;
     json_t *each;
     json_array_foreach(tools, i, each)
@@ -620,7 +695,9 @@ static void take_facts(ik_mcp_server_t *server, json_t *result, bool modern, con
         facts->tools = talloc_steal(server->texts, (void *)tools);
     }
     talloc_free(old);
-    server->has_tools = json_is_object(json_object_get(capabilities, "tools"));
+    json_t *of_tools = json_object_get(capabilities, "tools");
+    server->has_tools = json_is_object(of_tools);
+    server->tells_changes = json_is_true(json_object_get(of_tools, "listChanged"));
     server->probing = false;
     server->listed_again = false;
     server->state = LISTING;
@@ -698,13 +775,13 @@ static void on_discover(void *data, const ik_rpc_answer_t *answer)
     json_t *result = told.len == 0 ? NULL : ik_json_parse(told.text, told.len, NULL);
     ik_json_adopt(scratch, result);
     json_t *versions = json_object_get(result, answer->failed ? "supported" : "supportedVersions");
-    json_t *ours = ik_json_adopt(scratch, json_string(MODERN));
+    json_t *ours = ik_json_adopt(scratch, json_string(IK_MCP_MODERN));
     bool common = ik_json_array_has(versions, ours);
     bool modern = common && !answer->failed;
     bool may_be_legacy =
         server->config->protocol != IK_CONFIG_PROTOCOL_MODERN && !server->tried_legacy;
     if (modern) {
-        take_facts(server, result, true, MODERN);
+        take_facts(server, result, true, IK_MCP_MODERN);
         begin_list(server);
     } else if (common && !server->tried_again) {
         server->tried_again = true;
@@ -724,7 +801,7 @@ static void send_discover(ik_mcp_server_t *server)
     server->tried_modern = true;
     server->probing = true;
     if (server->http != NULL) {
-        ik_mcp_http_set_version(server->http, MODERN, true);
+        ik_mcp_http_set_version(server->http, IK_MCP_MODERN, true);
     }
     char *params = make_params(server, server, "", 0);
     ik_rpc_call(server->rpc, "server/discover", params, on_discover, server);
@@ -897,6 +974,7 @@ static bool renew_token(ik_mcp_server_t *server)
         server->state = OPENING;
         server->started_ms = ik_clock_now_ms();
         ik_timer_start(server->timer, 1000 * (int64_t)server->config->start_timeout_seconds);
+        unsubscribe(server);
         if (server->http != NULL) {
             ik_mcp_http_retire(server->http);
             server->http = NULL;
@@ -910,6 +988,10 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
 {
     ik_mcp_server_t *server = data;
     ik_mcp_exchange_t *exchange = server->exchanges;
+    if (server->subscription != NULL && ik_rpc_call_id(server->subscription) == id) {
+        lose_subscription(server);
+        return;
+    }
     while (exchange != NULL && (id == 0 || exchange->token != id)) {
         exchange = exchange->next;
     }
@@ -1118,11 +1200,7 @@ static void on_notification(void *data, const char *method, ik_json_span_t param
     } else if (strcmp(method, "notifications/message") == 0) {
         take_log(server, params);
     } else if (strcmp(method, "notifications/tools/list_changed") == 0) {
-        bool known = server->stale;
-        server->stale = true;
-        if (!known && server->state == UP && server->options->on_change != NULL) {
-            server->options->on_change(server->options->data);
-        }
+        note_change(server);
     } else if (strcmp(method, "notifications/cancelled") == 0 &&
                ik_json_is(params, IK_JSON_OBJECT) && ik_json_find(params, "requestId", &id)) {
         ik_rpc_request_t *request = ik_rpc_find_request(server->rpc, id);
@@ -1650,6 +1728,8 @@ ik_mcp_server_t *ik_mcp_server_create(const void *ctx, const ik_mcp_options_t *o
     server->log = ik_mcp_log_create(server);
     server->timer =
         ik_timer_create(server, ik_process_host_loop(options->host), on_probe_end, server);
+    server->resubscription =
+        ik_timer_create(server, ik_process_host_loop(options->host), on_resubscription, server);
     talloc_set_destructor(server, free_server);
     load(server);
     char *fault = find_fault_of_entry(server, server);
@@ -1682,5 +1762,6 @@ ik_mcp_log_t *ik_mcp_server_log(const ik_mcp_server_t *server)
 
 bool ik_mcp_server_is_stale(const ik_mcp_server_t *server)
 {
-    return server->stale && server->state == UP;
+    bool expired = server->expires_ms > 0 && ik_clock_now_ms() >= server->expires_ms;
+    return (server->stale || expired) && server->state == UP;
 }

@@ -67,7 +67,8 @@ const ik_mcp_options_t *ik_mcp_server_options(const ik_mcp_server_t *server);
 const ik_config_server_t *ik_mcp_server_config(const ik_mcp_server_t *server);
 const ik_mcp_facts_t *ik_mcp_server_facts(const ik_mcp_server_t *server);
 ik_mcp_log_t *ik_mcp_server_log(const ik_mcp_server_t *server);
-/* Whether it said that its list of tools has changed, and was not asked again yet. */
+/* Whether its list of tools has changed or is no longer fresh, as it said, and it was not asked
+ * again yet. */
 bool ik_mcp_server_is_stale(const ik_mcp_server_t *server);
 /* Forgets what is remembered of a server, also on disk. */
 void ik_mcp_server_forget(const ik_paths_t *paths, const ik_config_server_t *config);

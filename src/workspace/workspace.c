@@ -306,6 +306,7 @@ void ik_workspace_submit(ik_workspace_t *workspace, int64_t number, const char *
         .text = ik_strdup(member, text), .kind = kind, .order = ++member->submitted};
     line->images = talloc_steal(line->text, images);
     member->queue_count++;
+    workspace->recheck_due = workspace->recheck_due || ik_mcp_is_stale(workspace->mcp);
     if (kind == IK_WORKSPACE_SUBMIT_NEXT) {
         check_line(member, line); /* it may be taken at any time */
     }

@@ -53,24 +53,45 @@ class Terminal(ReplTest):
                  if tool["function"]["name"].split("__")[0] in ("s", "slow")] for r in self.llm.requests]
 
     def test_a_changed_list_is_read_once_before_the_next_turn(self):
-        t, log = self.begin([Answer(calls=[Call("s__change", {})]), Answer(calls=[Call("s__change", {})]),
-                             Answer("One."), Answer("Two."), Answer("Three.")], tools=["echo", "change"])
-        self.say(t, "go", "One.")
-        self.say(t, "go", "Two.")
-        self.say(t, "go", "Three.")
-        self.assertEqual(self.server_tools(), [["s__change", "s__echo"]] * 3 +
-                         [["s__change", "s__echo", "s__plain"]] * 2)
+        for era in ("legacy", "modern"):
+            with self.subTest(era=era):
+                t, log = self.begin([Answer(calls=[Call("s__change", {})]), Answer(calls=[Call("s__change", {})]),
+                                     Answer("One."), Answer("Two."), Answer("Three.")],
+                                    tools=["echo", "change"], era=era)
+                self.say(t, "go", "One.")
+                self.say(t, "go", "Two.")
+                self.say(t, "go", "Three.")
+                self.assertEqual(self.server_tools(), [["s__change", "s__echo"]] * 3 +
+                                 [["s__change", "s__echo", "s__plain"]] * 2)
+                methods = self.methods(log)
+                self.assertEqual(methods.count("tools/list"), 2)
+                self.assertEqual(methods[-3:], ["tools/call", "tools/call", "tools/list"])
+                self.assertEqual(methods.count("subscriptions/listen"), 1 if era == "modern" else 0)
+                self.assertEqual(self.leave(t), 0)
+                os.remove(log)
+
+    @staticmethod
+    def methods(log):
+        """The methods of the messages of ikigai, in order."""
         with open(log, encoding="utf-8") as f:
-            methods = [json.loads(line[2:]).get("method") for line in f if line.startswith("> ")]
-        self.assertEqual(methods.count("tools/list"), 2)
-        self.assertEqual(methods[-3:], ["tools/call", "tools/call", "tools/list"])
-        self.assertEqual(self.leave(t), 0)
+            return [json.loads(line[2:]).get("method") for line in f if line.startswith("> ")]
+
+    def test_a_list_that_is_no_longer_fresh_is_read_before_the_next_turn(self):
+        for era, least, most in (("modern", 2, 3), ("legacy", 1, 1)):
+            with self.subTest(era=era):
+                t, log = self.begin([Answer("One."), Answer("Two.")], tools=["echo"], era=era, ttl=1)
+                self.say(t, "go", "One.")
+                self.say(t, "go", "Two.")
+                self.assertIn(self.methods(log).count("tools/list"), range(least, most + 1))
+                self.assertEqual(self.leave(t), 0)
+                os.remove(log)
 
     def test_a_changed_list_over_http(self):
-        """In the answer to a call, and on the server's own stream."""
+        """In the answer to a call, and on the server's own stream, which may have to be opened again."""
         before, after = ([{"name": n, "inputSchema": {"type": "object"}} for n in names]
                          for names in (["echo", "change"], ["echo", "change", "added"]))
-        for options in ({"sse": True}, {"stream": True}):
+        for options in ({"sse": True}, {"stream": True}, {"stream": True, "breaks": 2},
+                        {"stream": True, "era": "modern"}):
             with self.subTest(**options):
                 peer = McpHttp(tools=before, tools_then=after, change="change", **options).start()
                 self.addCleanup(peer.stop)
@@ -85,6 +106,19 @@ class Terminal(ReplTest):
                 self.assertEqual(len([r for r in peer.requests
                                       if (r["body"] or {}).get("method") == "tools/list"]), 2)
                 self.assertEqual(self.leave(t), 0)
+
+    def test_a_subscription_that_breaks_off_begins_again(self):
+        """What changed in between is not told, so that the list is read again."""
+        peer = McpHttp(era="modern", stream=True, breaks=1).start()
+        self.addCleanup(peer.stop)
+        self.serve([Answer("One."), Answer("Two.")], mcpServers={"s": {"url": peer.url}})
+        t = self.start(first=True)
+        methods = lambda: [(r["body"] or {}).get("method") for r in peer.requests]
+        t.wait_until(lambda: methods().count("subscriptions/listen") == 2, "another subscription")
+        self.say(t, "go", "One.")
+        self.say(t, "go", "Two.")
+        self.assertEqual(methods()[-4:], ["tools/list", *["subscriptions/listen"] * 2, "tools/list"])
+        self.assertEqual(self.leave(t), 0)
 
     def test_a_slow_server_delays_neither_others_nor_the_prompt(self):
         gate, log = os.path.join(self.dir, "gate"), os.path.join(self.dir, "wire.log")
