@@ -146,7 +146,8 @@ static void ignore(void *data, const char *line)
     (void)line;
 }
 
-/* The name under which the registry has the tool; one that is switched off has none. */
+/* The name under which the registry has the tool; NULL: the tool is not used, because it is
+ * switched off or its schema was refused. */
 static const char *find_name(const ik_tool_registry_t *registry, const ik_mcp_item_t *item,
                              const char *tool)
 {
@@ -171,14 +172,12 @@ static json_t *describe_tools(ik_cli_t *cli, const ik_mcp_item_t *item)
         const char *tool = tools->list[i].tool;
         json_t *schema = ik_json_parse(tools->list[i].schema, strlen(tools->list[i].schema), NULL);
         json_t *description = json_object_get(schema, "description");
-        const char *name = find_name(supply.registry, item, tool);
-        if (name == NULL) {
-            name = json_string_value(json_object_get(schema, "name"));
-        }
+        const char *used = find_name(supply.registry, item, tool);
+        const char *name = used != NULL ? used : json_string_value(json_object_get(schema, "name"));
         json_array_append_new(
             list, json_pack("{s:s, s:s, s:o, s:b}", "name", name, "tool", tool, "description",
                             description == NULL ? json_null() : json_incref(description), "enabled",
-                            ik_mcp_tool_is_enabled(item->config, tool)));
+                            used != NULL));
         json_decref(schema);
     }
     return list;

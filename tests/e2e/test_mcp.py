@@ -222,7 +222,9 @@ class Discovery(McpTest):
                                               for name, (schema, _, _) in cases.items()]}))
         listed = [t["name"] for t in self.ikigai("tool", "list", "--json").json()]
         for name, (_, properties, required) in cases.items():
+        used = {t["tool"]: t["enabled"] for t in self.ikigai("mcp", "show", "s", "--json").json()["tools"]}
             if properties is None:
+            self.assertEqual(used[name], properties is not None)
                 self.assertNotIn("s__" + name, listed)
                 continue
             shown = self.ikigai("tool", "show", "s__" + name, "--json").json()["parameters"]
