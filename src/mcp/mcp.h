@@ -42,6 +42,11 @@ char *ik_mcp_trust_line(const void *ctx, const ik_mcp_t *mcp);
  * such server has a tool of that name. */
 char *ik_mcp_refuse_unknown(const void *ctx, const ik_mcp_t *mcp, const char *tool);
 
+/* The paragraph of the system prompt in which servers describe the use of their tools, on ctx;
+ * NULL: none does. tools: the only ones that are used, NULL-terminated; NULL: all. It depends only
+ * on the configuration and on what is remembered of the servers. */
+char *ik_mcp_format_instructions(const void *ctx, ik_mcp_t *mcp, const char *const *tools);
+
 /* The path of the project's file, on ctx. */
 char *ik_mcp_project_file(const void *ctx, const ik_paths_t *paths);
 /* Lists the servers of the file with their command lines or URLs, for the user to review; on ctx.

@@ -285,6 +285,10 @@ static char *gather_prompt(ik_workspace_t *workspace, const void *ctx,
         prompt = append_paragraph(ctx, prompt,
                                   list_extensions(workspace, ctx, IK_EXTENSION_AGENT, quiet));
     }
+    if (has_tools) {
+        prompt =
+            append_paragraph(ctx, prompt, ik_mcp_format_instructions(ctx, workspace->mcp, tools));
+    }
     return quiet ? append_paragraph(ctx, prompt, ik_agent_prompt_task) : prompt;
 }
 

@@ -15,6 +15,7 @@ import urllib.request
 
 import hostile
 from agent_support import AgentTest, sent_tools
+from cast import Cast
 from fake_llm import Answer, Call
 from mcp_http_peer import McpHttp
 from support import IKIGAI, ROOT
@@ -221,7 +222,6 @@ class Discovery(McpTest):
         self.servers(s=self.server({"tools": [{"name": name, "inputSchema": schema}
                                               for name, (schema, _, _) in cases.items()]}))
         listed = [t["name"] for t in self.ikigai("tool", "list", "--json").json()]
-        for name, (_, properties, required) in cases.items():
         used = {t["tool"]: t["enabled"] for t in self.ikigai("mcp", "show", "s", "--json").json()["tools"]}
             if properties is None:
             self.assertEqual(used[name], properties is not None)
