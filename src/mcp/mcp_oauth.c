@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "mcp/mcp_http.h"
 
 enum {
     ANSWER_MAX = 1024 * 1024,
@@ -26,6 +27,7 @@ enum {
     EARLY_S = 30, /* a token is renewed that long before it expires */
     SCOPE_MAX = 4096,
     REQUEST_MAX = 16384,
+    HEADERS_MAX = 5,
     VERIFIER_LENGTH = 64,
     STATE_LENGTH = 32,
 };
@@ -242,9 +244,10 @@ static void on_end(void *data, const ik_http_end_t *end)
     }
 }
 
-/* body NULL: a GET. type is the Content-Type of the body. */
+/* body NULL: a GET. type is the Content-Type of the body; headers are more of them, one on each
+ * line, or NULL. */
 static exchange_t *begin(const void *ctx, ik_http_t *http, const char *url, const char *type,
-                         const char *body, const char *authorization)
+                         const char *body, const char *headers)
 {
     exchange_t *exchange = ik_new(ctx, exchange_t);
     ik_buffer_init(&exchange->body, exchange, ANSWER_MAX);
@@ -253,18 +256,18 @@ static exchange_t *begin(const void *ctx, ik_http_t *http, const char *url, cons
         char *copy = ik_strdup(exchange, body);
         exchange->part = (ik_http_part_t){.bytes = copy, .len = strlen(copy)};
     }
-    const char *headers[4] = {"Accept: application/json, text/event-stream"};
+    const char *list[HEADERS_MAX + 1] = {"Accept: application/json, text/event-stream"};
     size_t count = 1;
     if (type != NULL) {
-        headers[count++] = ik_sprintf(exchange, "Content-Type: %s", type);
+        list[count++] = ik_sprintf(exchange, "Content-Type: %s", type);
     }
-    if (authorization != NULL) {
-        headers[count++] = authorization;
+    char *rest = headers == NULL ? NULL : ik_strdup(exchange, headers);
+    for (char *each; count < HEADERS_MAX && (each = strsep(&rest, "\n")) != NULL;) {
+        list[count++] = each;
     }
-    headers[count] = NULL;
     exchange->request = ik_http_start(exchange, http,
                                       &(ik_http_options_t){.url = url,
-                                                           .headers = headers,
+                                                           .headers = list,
                                                            .parts = &exchange->part,
                                                            .part_count = body == NULL ? 0 : 1,
                                                            .connect_ms = CONNECT_MS,
@@ -277,9 +280,9 @@ static exchange_t *begin(const void *ctx, ik_http_t *http, const char *url, cons
 }
 
 static exchange_t *fetch(const ik_mcp_oauth_login_t *login, const void *ctx, const char *url,
-                         const char *type, const char *body, const char *authorization)
+                         const char *type, const char *body, const char *headers)
 {
-    exchange_t *exchange = begin(ctx, login->http, url, type, body, authorization);
+    exchange_t *exchange = begin(ctx, login->http, url, type, body, headers);
     ik_loop_run_until(login->loop, &exchange->done);
     return exchange;
 }
@@ -348,6 +351,8 @@ typedef struct {
     const char *registration; /* NULL: none */
     char *scope;              /* NULL: none */
     bool needs_iss;
+    bool takes_documents; /* a client may be the address of a document that describes it */
+    bool guessed;         /* the server describes nothing: these are the addresses of 2025-03-26 */
     const char *resource; /* what the token is for */
     json_t *methods;      /* how clients prove who they are; NULL: not told */
 } authority_t;
@@ -431,7 +436,8 @@ static res_t discover(const ik_mcp_oauth_login_t *login, const void *ctx, const 
     size_t origin = origin_length(login->url);
     out->issuer = named == NULL ? ik_strndup(ctx, login->url, origin) : ik_strdup(ctx, named);
     json_t *metadata = find_metadata(login, ctx, out->issuer);
-    if (metadata == NULL) {
+    out->guessed = metadata == NULL && resource == NULL;
+    if (metadata == NULL && !out->guessed) {
         return ERR(NOT_FOUND, "%s does not describe how to log in", out->issuer);
     }
     json_t *methods = json_object_get(metadata, "code_challenge_methods_supported");
@@ -445,6 +451,13 @@ static res_t discover(const ik_mcp_oauth_login_t *login, const void *ctx, const 
     out->registration = text_of(metadata, "registration_endpoint");
     out->needs_iss =
         json_is_true(json_object_get(metadata, "authorization_response_iss_parameter_supported"));
+    out->takes_documents =
+        json_is_true(json_object_get(metadata, "client_id_metadata_document_supported"));
+    if (out->guessed) {
+        out->authorize = ik_sprintf(ctx, "%s/authorize", out->issuer);
+        out->token = ik_sprintf(ctx, "%s/token", out->issuer);
+        out->registration = ik_sprintf(ctx, "%s/register", out->issuer);
+    }
     if (!is_safe(out->authorize) || !is_safe(out->token)) {
         return ERR(INVALID, "%s names no safe addresses for a login", out->issuer);
     }
@@ -481,11 +494,15 @@ typedef struct {
 static res_t register_client(const ik_mcp_oauth_login_t *login, const void *ctx,
                              const authority_t *authority, const char *redirect, client_t *out)
 {
-    if (login->config->oauth_id != NULL) {
-        *out = (client_t){login->config->oauth_id, login->config->oauth_secret};
+    const char *own = login->config->oauth_id;
+    bool registers = authority->registration != NULL && is_safe(authority->registration);
+    /* The address of a document says nothing to a server that does not read it. */
+    bool document = own != NULL && strncmp(own, "https://", 8) == 0;
+    if (own != NULL && (!document || authority->takes_documents || !registers)) {
+        *out = (client_t){own, login->config->oauth_secret};
         return OK;
     }
-    if (authority->registration == NULL || !is_safe(authority->registration)) {
+    if (!registers) {
         return ERR(NOT_FOUND, "%s registers no clients: add oauth.client_id to the server's entry",
                    authority->issuer);
     }
@@ -500,6 +517,9 @@ static res_t register_client(const ik_mcp_oauth_login_t *login, const void *ctx,
     json_t *answer = read_object(ctx, exchange);
     out->id = text_of(answer, "client_id");
     out->secret = text_of(answer, "client_secret");
+    if (out->id == NULL && authority->guessed) {
+        return ERR(NOT_FOUND, "%s does not describe how to log in", authority->issuer);
+    }
     return out->id == NULL ? ERR(DENIED, "%s refused to register ikigai (status %d)",
                                  authority->issuer, exchange->status)
                            : OK;
@@ -780,15 +800,39 @@ static res_t ask_user(const ik_mcp_oauth_login_t *login, void *ctx, int fd, int 
     return result;
 }
 
-res_t ik_mcp_oauth_login(const ik_mcp_oauth_login_t *login)
+/* Sends the server an opening, for its challenge. A server of the modern era may refuse the one of
+ * the legacy era for its own sake. */
+static exchange_t *knock(const ik_mcp_oauth_login_t *login, const void *ctx)
 {
-    static const char hello[] =
+    static const char initialize[] =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
         "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"ikigai\",\"version\":"
         "\"" IKIGAI_VERSION "\"}}}";
+    static const char discover_modern[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"" IK_MCP_MODERN "\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{},"
+        "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"ikigai\",\"version\":"
+        "\"" IKIGAI_VERSION "\"}}}}";
+    static const char modern_headers[] =
+        "MCP-Protocol-Version: " IK_MCP_MODERN "\nMcp-Method: server/discover";
+    static const char json[] = "application/json";
+    ik_config_protocol_t protocol = login->config->protocol;
+    exchange_t *exchange = protocol == IK_CONFIG_PROTOCOL_MODERN
+                               ? NULL
+                               : fetch(login, ctx, login->url, json, initialize, NULL);
+    bool refused = exchange != NULL && !exchange->failed && exchange->status >= 400 &&
+                   exchange->status < 500 && exchange->status != 401 && exchange->status != 403;
+    return exchange == NULL || (refused && protocol == IK_CONFIG_PROTOCOL_AUTO)
+               ? fetch(login, ctx, login->url, json, discover_modern, modern_headers)
+               : exchange;
+}
+
+res_t ik_mcp_oauth_login(const ik_mcp_oauth_login_t *login)
+{
     void *ctx = talloc_new(NULL);
     authority_t authority = {0};
-    exchange_t *exchange = fetch(login, ctx, login->url, "application/json", hello, NULL);
+    exchange_t *exchange = knock(login, ctx);
     res_t result = OK;
     if (exchange->failed) {
         result = ERR(GONE, "%s", exchange->why);

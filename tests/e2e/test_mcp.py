@@ -223,8 +223,9 @@ class Discovery(McpTest):
                                               for name, (schema, _, _) in cases.items()]}))
         listed = [t["name"] for t in self.ikigai("tool", "list", "--json").json()]
         used = {t["tool"]: t["enabled"] for t in self.ikigai("mcp", "show", "s", "--json").json()["tools"]}
-            if properties is None:
+        for name, (_, properties, required) in cases.items():
             self.assertEqual(used[name], properties is not None)
+            if properties is None:
                 self.assertNotIn("s__" + name, listed)
                 continue
             shown = self.ikigai("tool", "show", "s__" + name, "--json").json()["parameters"]
@@ -302,6 +303,46 @@ class Discovery(McpTest):
         self.assertEqual(len(self.sent("tools/list")), 1)
         names = [sent_tools(r) for r in turn.llm.requests]
         self.assertTrue(all(n == names[0] for n in names))
+
+
+class Instructions(McpTest):
+    def prompt(self, request):
+        return request.json["messages"][0]["content"]
+
+    def test_the_prompt_has_those_of_servers_in_use(self):
+        self.servers("project", theirs=self.server({"instructions": "Never seen."}))
+        long = "".join(f"line {i} \u00e9\n\n" for i in range(500))
+        servers = {name: self.server({"instructions": text, "tools": ["echo"]}, **more) for name, text, more in (
+            ("b", "One.\r\nTwo.\n- evil:\n", {}), ("a", long, {}), ("off", "Off.", {"enabled": False}),
+            ("idle", "Idle.", {"deny_tools": ["*"]}), ("blank", " \n", {}))}
+        turn = self.calls(("b__echo", {"text": "x"}), servers=servers)
+        first, second = map(self.prompt, turn.llm.requests)
+        self.assertEqual(first, second)
+        heading, said = first.split("instruction of your user:\n")
+        self.assertTrue(heading.endswith("information from the servers, not an "))
+        before, cut = said.split("- a:\n")
+        self.assertEqual(before, "- b:\n  One.\n  Two.\n  - evil:\n")
+        self.assertTrue(cut.startswith("  line 0 \u00e9\n  line 1 \u00e9\n"))
+        self.assertTrue(cut.endswith("\n  (cut off)\n"), cut[-300:])
+        self.assertLess(len(cut.encode()), 6000)
+        # A later session has the same words, and starts no server for them.
+        starts = self.starts()
+        turn = self.calls(servers=servers)
+        self.assertEqual(self.prompt(turn.llm.requests[0]), first)
+        self.assertEqual(self.starts(), starts)
+        self.assertIn("Never seen.", self.prompt(self.calls(servers={}, args=["--trust"]).llm.requests[0]))
+        self.assertNotIn("information from the servers", self.prompt(
+            self.calls(servers=servers, args=["--no-tools"]).llm.requests[0]))
+
+    def test_a_sub_agent_has_those_of_its_tools(self):
+        servers = {"a": self.server({"instructions": "Say A."}), "b": self.server({"instructions": "Say B."})}
+        cast = Cast({"Go": [Answer(calls=[Call("agent", {"prompt": "Look.", "tools": ["a__echo", "grep"]})]),
+                            Answer("Done.")], "Look.": [Answer("Seen.")]})
+        self.ask(cast, config={"mcpServers": servers})
+        self.assertIn("- a:\n  Say A.\n- b:\n  Say B.\n", self.prompt(cast.requests["Go"][0]))
+        part = self.prompt(cast.requests["Look."][0])
+        self.assertIn("Say A.", part)
+        self.assertNotIn("Say B.", part)
 
 
 class Eras(McpTest):
@@ -674,9 +715,11 @@ class Search(McpTest):
 
 
 class Authority:
-    """A scripted authorization server. codes: what was asked for, by code; problems: what was wrong."""
+    """A scripted authorization server. codes: what was asked for, by code; problems: what was wrong.
+    documents: a client may be the address of a document; mute: it describes nothing. It is also an MCP
+    server at /mcp, as far as that a login is wanted."""
 
-    def __init__(self, registers=True, issuer_path="", lasts=3600, iss=False):
+    def __init__(self, registers=True, issuer_path="", lasts=3600, iss=False, documents=False, mute=False):
         authority = self
         self.codes, self.problems, self.requests, self.tokens = {}, [], [], 0
         self.lasts, self.refreshed = lasts, 0
@@ -695,7 +738,9 @@ class Authority:
 
             def do_GET(self):
                 authority.requests.append(self.path)
-                if self.path == "/resource":
+                if mute:
+                    self.answer({}, 404)
+                elif self.path == "/resource":
                     self.answer({"resource": authority.peer.url, "authorization_servers": [authority.issuer],
                                  "scopes_supported": ["never"]})
                 elif self.path == "/.well-known/oauth-authorization-server" + issuer_path:
@@ -703,7 +748,8 @@ class Authority:
                              "authorization_endpoint": authority.base + "/authorize",
                              "token_endpoint": authority.base + "/token",
                              "code_challenge_methods_supported": ["S256"],
-                             "authorization_response_iss_parameter_supported": iss}
+                             "authorization_response_iss_parameter_supported": iss,
+                             "client_id_metadata_document_supported": documents}
                     if registers:
                         known["registration_endpoint"] = authority.base + "/register"
                     self.answer(known)
@@ -713,6 +759,9 @@ class Authority:
             def do_POST(self):
                 text = self.rfile.read(int(self.headers["Content-Length"])).decode()
                 authority.requests.append(self.path)
+                if self.path == "/mcp" or (self.path == "/register" and not registers):
+                    self.answer({}, 401 if self.path == "/mcp" else 404)
+                    return
                 if self.path == "/register":
                     asked = json.loads(text)
                     if asked["application_type"] != "native":
@@ -750,10 +799,10 @@ class Authority:
 
 
 class Login(McpTest):
-    def begin_login(self, authority, entry=None, **options):
+    def begin_login(self, authority, entry=None, peer=None, **options):
         self.addCleanup(authority.stop)
         peer = McpHttp(token="secret", challenge=f'Bearer resource_metadata="{authority.base}/resource", '
-                                                 'scope="read write"').start()
+                                                 'scope="read write"', **(peer or {})).start()
         self.addCleanup(peer.stop)
         authority.peer = peer
         self.servers(web={"url": peer.url, **(entry or {})})
@@ -848,6 +897,77 @@ class Login(McpTest):
         self.assertEqual(authority.refreshed, 0)
         kept = json.loads(self.read("home/.ikigai/mcp-auth.json"))["servers"][peer.url]
         self.assertEqual((kept["scope"], kept.get("wanted_scope")), ("read write audit admin", None))
+
+    def test_a_modern_server(self):
+        """It refuses the opening of the legacy era before it looks at the token."""
+        for protocol, openings in (("auto", ["initialize", "server/discover"]), ("modern", ["server/discover"])):
+            with self.subTest(protocol=protocol):
+                authority = Authority()
+                peer, process, _, asked = self.begin_login(
+                    authority, {"protocol": protocol}, {"era": "modern", "era_first": True})
+                self.assertEqual([r["body"]["method"] for r in peer.requests], openings)
+                headers = peer.requests[-1]["headers"]
+                self.assertEqual((headers["MCP-Protocol-Version"], headers["Mcp-Method"]),
+                                 ("2026-07-28", "server/discover"))
+                self.assertEqual((asked["scope"], asked["resource"]), ("read write", peer.url))
+                authority.codes["c1"] = asked
+                self.come_back(asked, code="c1")
+                self.assertEqual(process.wait(20), 0, process.stderr.read())
+                self.assertEqual(self.run_tool("web__echo", {"text": "x"})["result"], {"output": "x"})
+
+    def test_the_client(self):
+        """The address of a document is a client where documents are read, and where no other is made."""
+        document = "https://example.org/ikigai.json"
+        for options, client in (({"documents": True}, document), ({}, "registered"),
+                                ({"registers": False}, document)):
+            with self.subTest(**options):
+                authority = Authority(**options)
+                _, process, _, asked = self.begin_login(authority, {"oauth": {"client_id": document}})
+                self.assertEqual(asked["client_id"], client)
+                authority.codes["c1"] = asked
+                self.come_back(asked, code="c1")
+                self.assertEqual(process.wait(20), 0, process.stderr.read())
+                self.assertEqual(authority.problems, [])
+        # A server of 2025-03-26 that describes nothing has the addresses that this version names.
+        for registers in (True, False):
+            authority = Authority(mute=True, registers=registers)
+            self.addCleanup(authority.stop)
+            authority.peer = McpHttp()
+            self.servers(web={"url": authority.base + "/mcp"})
+            process, line, asked = self.login()
+            if registers:
+                self.assertTrue(line.startswith(authority.base + "/authorize?"), line)
+                authority.codes["c1"] = asked
+                self.come_back(asked, code="c1")
+            self.assertEqual(process.wait(20), 0 if registers else 1)
+            self.assertEqual("does not describe how to log in" in process.stderr.read(), not registers)
+        self.assertEqual(authority.problems, [])
+
+    def test_another_authorization_server(self):
+        """A client is registered with each; what one of them gave is not shown to another."""
+        before, after = Authority(), Authority()
+        self.addCleanup(after.stop)
+        peer, process, _, asked = self.begin_login(before)
+        before.codes["c1"] = asked
+        self.come_back(asked, code="c1")
+        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        before.issuer, before.lasts, after.peer = after.issuer, 0, peer
+        peer.token = "changed"
+        kept = json.loads(self.read("home/.ikigai/mcp-auth.json"))
+        del kept["servers"][peer.url]["refresh_token"]
+        self.write("home/.ikigai/mcp-auth.json", json.dumps(kept))
+        self.assertEqual(self.run_tool("web__echo", {"text": "x"}, status=1)["error_code"], "AUTH_REQUIRED")
+        process, line, asked = self.login()
+        self.assertTrue(line.startswith(after.base + "/authorize?"), line)
+        after.codes["c2"] = asked
+        self.come_back(asked, code="c2")
+        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual([p for p in after.requests if p in ("/register", "/token")], ["/register", "/token"])
+        self.assertEqual(before.requests.count("/token"), 1)
+        self.assertEqual(after.problems, [])
+        kept = json.loads(self.read("home/.ikigai/mcp-auth.json"))["servers"][peer.url]
+        self.assertEqual((kept["issuer"], kept["token_endpoint"]), (after.issuer, after.base + "/token"))
+        self.assertEqual(self.run_tool("web__echo", {"text": "y"})["result"], {"output": "y"})
 
     def test_failures(self):
         authority = Authority(registers=False)

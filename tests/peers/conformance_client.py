@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The client under test of the MCP conformance suite: conformance_client.py IKIGAI URL. Configures the
 server, logs in where it is asked to, and calls every tool: as the scenario asks for, or once
-with arguments made from its schema."""
+with arguments made from its schema. A scenario that asks the user something runs in a terminal."""
 import json
 import os
 import subprocess
@@ -9,9 +9,32 @@ import sys
 import tempfile
 import urllib.request
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from fake_llm import Answer, Call
+from repl_support import ReplTest
+
 SAMPLES = {"string": "text", "integer": 3, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
 LOGINS_MAX = 3
+DOCUMENT = "https://conformance-test.local/client-metadata.json"  # which the suite expects as a client
+
+
+LISTS_ONLY = ["json-schema-ref-no-deref"]  # whose server knows no calls
+
+
+class Defaults(ReplTest):
+    """Calls a tool that asks for input, and takes the default of every field."""
+
+    def run_scenario(self, url):
+        self.serve([Answer(calls=[Call("c__test_client_elicitation_defaults", {})]), Answer("Done.")],
+                   mcpServers={"c": {"url": url}})
+        t = self.start(first=True, columns=200)  # each question is one row
+        t.send("go\r")
+        for default in ("[John Doe]", "[30]", "[95.5]", "[active]", "[true]"):
+            t.wait_for(default)
+            t.send("\r")
+        t.wait_for("Done.")
+        return self.leave(t)
 
 
 def sample(schema):
@@ -32,6 +55,16 @@ def main():
         entry["protocol"] = "modern"
     if context.get("client_id"):
         entry["oauth"] = {k: context[k] for k in ("client_id", "client_secret") if context.get(k)}
+    scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
+    if scenario.startswith("elicitation"):
+        test = Defaults("run_scenario")
+        test.setUp()
+        try:
+            return test.run_scenario(url)
+        finally:
+            test.doCleanups()
+    if scenario == "auth/basic-cimd":
+        entry["oauth"] = {"client_id": DOCUMENT}
     with open(os.path.join(home, "config.json"), "w", encoding="utf-8") as f:
         json.dump({"mcpServers": {"c": entry}}, f)
     os.chmod(os.path.join(home, "config.json"), 0o600)
@@ -65,8 +98,8 @@ def main():
     shown = run("mcp", "show", "c", "--json")
     while '"status":"login"' in shown.stdout and log_in():
         shown = run("mcp", "show", "c", "--json")
-    if shown.returncode != 0:
-        return 1
+    if shown.returncode != 0 or scenario in LISTS_ONLY:
+        return shown.returncode
     worked = 0
     for tool in json.loads(shown.stdout)["tools"]:
         wanted = [call.get("arguments", {}) for call in context.get("toolCalls", [])
