@@ -19,7 +19,7 @@ static void print_outcome(ik_command_host_t *host, const ik_undo_outcome_t *outc
 {
     char *text = ik_undo_outcome_describe(NULL, outcome);
     host->screen->print(host, text);
-    if (outcome->conflicts.count > 0 && !redo) {
+    if (ik_undo_outcome_can_force(outcome) && !redo) {
         host->screen->print_line(host, "/undo --force restores all of them, /undo PATH one.");
     }
     talloc_free(text);

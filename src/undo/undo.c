@@ -223,29 +223,6 @@ static void keep_older_conflicts(ik_undo_task_t *task)
     json_decref(older);
 }
 
-static void conclude(ik_undo_task_t *task)
-{
-    res_t recorded = OK;
-    task->outcome.agent = task->place.agent;
-    task->outcome.restored =
-        ik_undo_outcome_read_files(task, json_object_get(task->answer, "restored"));
-    if (task->answer != NULL) {
-        task->outcome.conflicts =
-            ik_undo_outcome_read_files(task, json_object_get(task->answer, "conflicts"));
-    }
-    task->outcome.dry_run = task->request.dry_run;
-    task->outcome.what = task->redo             ? IK_UNDO_BROUGHT_BACK
-                         : task->record != NULL ? IK_UNDO_FINISHED
-                                                : IK_UNDO_TAKEN_BACK;
-    task->outcome.files_only =
-        task->record != NULL ? task->record->agent == 0 : task->request.keep_conversation;
-    keep_older_conflicts(task);
-    if (!task->request.dry_run) {
-        recorded = task->redo ? record_redo(task) : record_undo(task);
-    }
-    end_task(task, &recorded);
-}
-
 /* Makes the path absolute without "." and ".." in it; symlinks are left alone. */
 static char *normalise(const void *ctx, const char *folder, const char *name)
 {
@@ -274,6 +251,50 @@ static const char *to_name(const char *folder, const char *path)
     size_t len = strlen(folder);
     bool inside = strncmp(path, folder, len) == 0 && path[len] == '/';
     return inside ? path + len + 1 : path;
+}
+
+/* Files that were changed and of which no state was recorded. Where undo of files is switched off,
+ * the user knows. */
+static void add_unrecorded(ik_undo_task_t *task)
+{
+    const ik_config_t *config = task->place.config;
+    if (task->source == NULL || task->request.keep_files || task->names != NULL ||
+        config->undo_max_files == 0 || config->undo_max_bytes == 0) {
+        return;
+    }
+    for (size_t i = 0; i < task->source->named_count; i++) {
+        const ik_undo_named_t *named = &task->source->named[i];
+        const char *path =
+            to_name(task->place.folder, normalise(task, task->place.folder, named->path));
+        if (named->unrecorded && named->seq >= task->from && named->seq <= task->until &&
+            !ik_undo_outcome_has_file(&task->outcome.conflicts, path)) {
+            ik_undo_outcome_add_file(task, &task->outcome.conflicts, path, "unavailable");
+        }
+    }
+}
+
+static void conclude(ik_undo_task_t *task)
+{
+    res_t recorded = OK;
+    task->outcome.agent = task->place.agent;
+    task->outcome.restored =
+        ik_undo_outcome_read_files(task, json_object_get(task->answer, "restored"));
+    if (task->answer != NULL) {
+        task->outcome.conflicts =
+            ik_undo_outcome_read_files(task, json_object_get(task->answer, "conflicts"));
+    }
+    task->outcome.dry_run = task->request.dry_run;
+    task->outcome.what = task->redo             ? IK_UNDO_BROUGHT_BACK
+                         : task->record != NULL ? IK_UNDO_FINISHED
+                                                : IK_UNDO_TAKEN_BACK;
+    task->outcome.files_only =
+        task->record != NULL ? task->record->agent == 0 : task->request.keep_conversation;
+    add_unrecorded(task);
+    keep_older_conflicts(task);
+    if (!task->request.dry_run) {
+        recorded = task->redo ? record_redo(task) : record_undo(task);
+    }
+    end_task(task, &recorded);
 }
 
 /* When the states are gone, what file_write and file_edit changed is known from their calls. */

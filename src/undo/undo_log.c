@@ -10,7 +10,7 @@
 /* How long a call runs at most, as far as sessions of other processes are concerned. */
 #define CALL_MAX_US (24 * 3600 * INT64_C(1000000))
 
-typedef enum { MESSAGE, JOINED, BEFORE, AFTER, UNDO, REDO, MODE, NAMES, CALL, END } kind_t;
+typedef enum { MESSAGE, JOINED, BEFORE, AFTER, UNDO, REDO, MODE, NAMES, WROTE, CALL, END } kind_t;
 
 /* An event, as far as undo reads it. */
 typedef struct {
@@ -19,6 +19,7 @@ typedef struct {
     int64_t seq;
     int64_t created_us;
     const char *text;          /* MESSAGE: the prompt; MODE: its name; NAMES: a file; CALL: id */
+    const char *call_id;       /* NAMES, WROTE */
     const char *const *before; /* BEFORE and AFTER: the states; UNDO, REDO: NULL without files */
     const char *const *after;  /* UNDO, REDO */
     bool next;               /* BEFORE, AFTER: part of the turn that begins with the next MESSAGE */
@@ -113,6 +114,11 @@ static bool read_checkpoint(const void *ctx, const ik_store_event_t *event, entr
     return true;
 }
 
+static bool changes_named_file(ik_json_span_t tool)
+{
+    return ik_json_is_text(tool, "file_write") || ik_json_is_text(tool, "file_edit");
+}
+
 /* A call of a tool that names the file it changes. */
 static bool read_call(const void *ctx, const ik_store_event_t *event, ik_json_span_t data,
                       entry_t *entry)
@@ -122,11 +128,11 @@ static bool read_call(const void *ctx, const ik_store_event_t *event, ik_json_sp
     ik_json_span_t literal;
     ik_json_span_t arguments;
     ik_json_span_t path;
+    ik_json_span_t id;
     size_t len;
     if (strcmp(event->kind, IK_MSG_TOOL_CALL) != 0 ||
         !ik_json_find_kind(data, "function", IK_JSON_OBJECT, &function) ||
-        !ik_json_find(function, "name", &name) ||
-        !(ik_json_is_text(name, "file_write") || ik_json_is_text(name, "file_edit")) ||
+        !ik_json_find(function, "name", &name) || !changes_named_file(name) ||
         !ik_json_find_kind(function, "arguments", IK_JSON_STRING, &literal)) {
         return false;
     }
@@ -135,8 +141,39 @@ static bool read_call(const void *ctx, const ik_store_event_t *event, ik_json_sp
                  ik_json_find_kind(arguments, "file_path", IK_JSON_STRING, &path);
     entry->kind = NAMES;
     entry->text = named ? ik_json_decode(ctx, path, NULL) : NULL;
+    entry->call_id =
+        ik_json_find_kind(data, "id", IK_JSON_STRING, &id) ? ik_json_decode(ctx, id, NULL) : NULL;
     talloc_free(text);
     return named;
+}
+
+/* The result of such a call that succeeded: {"tool_success":true,"result":{…}} without "error". */
+static bool read_result(const void *ctx, const ik_store_event_t *event, ik_json_span_t data,
+                        entry_t *entry)
+{
+    enum { ID, NAME, OUTPUT, COUNT };
+    static const char *const names[COUNT] = {"tool_call_id", "name", "output"};
+    ik_json_span_t values[COUNT];
+    ik_json_span_t envelope;
+    ik_json_span_t result;
+    ik_json_span_t error;
+    size_t len;
+    if (strcmp(event->kind, IK_MSG_TOOL_RESULT) != 0) {
+        return false;
+    }
+    ik_json_find_members(data, names, COUNT, values);
+    if (!changes_named_file(values[NAME]) || !ik_json_is(values[ID], IK_JSON_STRING) ||
+        !ik_json_is(values[OUTPUT], IK_JSON_STRING)) {
+        return false;
+    }
+    char *text = ik_json_decode(NULL, values[OUTPUT], &len);
+    bool wrote = ik_json_scan(text, len, &envelope, NULL) &&
+                 ik_json_find_kind(envelope, "result", IK_JSON_OBJECT, &result) &&
+                 !ik_json_find(result, "error", &error);
+    entry->kind = WROTE;
+    entry->call_id = wrote ? ik_json_decode(ctx, values[ID], NULL) : NULL;
+    talloc_free(text);
+    return wrote;
 }
 
 /* False for events that undo does not read. */
@@ -170,7 +207,7 @@ static bool read_event(const void *ctx, const ik_store_event_t *event, entry_t *
         entry->text = named ? ik_json_decode(ctx, mode, NULL) : NULL;
         return named;
     }
-    if (has_data && read_call(ctx, event, data, entry)) {
+    if (has_data && (read_call(ctx, event, data, entry) || read_result(ctx, event, data, entry))) {
         return true;
     }
     entry->kind = END;
@@ -517,10 +554,28 @@ static void read_redo(reading_t *reading, const entry_t *entry)
     }
 }
 
-static void add_named(ik_undo_line_t *line, int64_t seq, const char *path)
+static void add_named(ik_undo_line_t *line, int64_t seq, const entry_t *entry)
 {
     line->named = ik_resize_array(line, line->named, ik_undo_named_t, line->named_count + 1);
-    line->named[line->named_count++] = (ik_undo_named_t){seq, path};
+    line->named[line->named_count++] =
+        (ik_undo_named_t){.seq = seq, .path = entry->text, .call_id = entry->call_id};
+}
+
+/* The states before a call are recorded earlier than its result. A release without undo recorded
+ * none, and neither did a program whose user had switched undo off. */
+static void read_wrote(ik_undo_line_t *line, const entry_t *entry)
+{
+    int64_t begin = line->turn_count == 0 ? 0 : line->turns[line->turn_count - 1].seq;
+    size_t count = line->segments.count;
+    bool recorded = count > 0 && line->segments.items[count - 1].at >= begin;
+    size_t i = line->named_count;
+    while (i > 0 && (line->named[i - 1].call_id == NULL ||
+                     strcmp(line->named[i - 1].call_id, entry->call_id) != 0)) {
+        i--;
+    }
+    if (i > 0) {
+        line->named[i - 1].unrecorded = !recorded;
+    }
 }
 
 /* Adds what the sub-agents did that a call of parent started, and those that they started. */
@@ -549,7 +604,7 @@ static void add_subagents(reading_t *reading, int64_t parent, const char *call_i
                    last->ended_us == INT64_MAX) {
             end_segment(last, entry);
         } else if (entry->kind == NAMES) {
-            add_named(reading->line, at, entry->text);
+            add_named(reading->line, at, entry);
         } else if (entry->kind == CALL) {
             add_subagents(reading, entry->agent, entry->text, at);
         }
@@ -596,7 +651,10 @@ static void read_entry(reading_t *reading, const entry_t *entry)
         line->mode = entry->text;
         break;
     case NAMES:
-        add_named(line, entry->seq, entry->text);
+        add_named(line, entry->seq, entry);
+        break;
+    case WROTE:
+        read_wrote(line, entry);
         break;
     case CALL:
         add_subagents(reading, entry->agent, entry->text, entry->seq);

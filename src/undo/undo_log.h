@@ -53,6 +53,8 @@ typedef struct {
 typedef struct {
     int64_t seq;
     const char *path; /* as the model wrote it */
+    const char *call_id;
+    bool unrecorded; /* it was changed, and no state of the files was recorded in its turn */
 } ik_undo_named_t;
 
 /* The log of one agent with its ancestors. */

@@ -123,6 +123,11 @@ static size_t count_reason(const ik_undo_files_t *files, const char *reason)
     return count;
 }
 
+bool ik_undo_outcome_can_force(const ik_undo_outcome_t *outcome)
+{
+    return count_reason(&outcome->conflicts, "changed") > 0;
+}
+
 /* A heading and a line for each file with this reason, if there are any. */
 static void append_list(ik_buffer_t *out, const char *heading, const ik_undo_files_t *files,
                         const char *reason)
