@@ -13,9 +13,9 @@
 #   make OUT=dir        build outside the source tree
 #   make SANITIZE=address,undefined OUT=build/asan
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 # The date of this version, printed on the manual pages.
-RELEASED := 2026-11-15
+RELEASED := 2026-11-16
 PREFIX ?= /usr/local
 CC ?= cc
 OUT ?= .
