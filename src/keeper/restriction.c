@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
@@ -242,40 +241,34 @@ static const uint32_t metadata_ioctls[] = {
 /* Without mounts, sockets of the user's services could be connected to: AF_UNIX comes last. */
 static const uint32_t families[] = {AF_INET, AF_INET6, AF_NETLINK, AF_UNIX};
 
-enum { FILTER_MAX = 512 };
-
-typedef struct {
-    struct sock_filter code[FILTER_MAX];
-    unsigned short len;
-} filter_t;
-
-static void emit(filter_t *filter, unsigned short code, uint32_t value, unsigned char if_true,
-                 unsigned char if_false)
+static void emit(ik_restriction_filter_t *filter, unsigned short code, uint32_t value,
+                 unsigned char if_true, unsigned char if_false)
 {
     filter->code[filter->len++] =
         (struct sock_filter){.code = code, .k = value, .jt = if_true, .jf = if_false};
 }
 
-static void emit_return(filter_t *filter, uint32_t action)
+static void emit_return(ik_restriction_filter_t *filter, uint32_t action)
 {
     emit(filter, BPF_RET | BPF_K, action, 0, 0);
 }
 
 /* Loads the low half of an argument, which is all that the kernel looks at for flags, ioctl
  * requests and socket families. */
-static void emit_load_argument(filter_t *filter, int index)
+static void emit_load_argument(ik_restriction_filter_t *filter, int index)
 {
     emit(filter, BPF_LD | BPF_W | BPF_ABS,
          (uint32_t)(offsetof(struct seccomp_data, args) + 8 * (size_t)index), 0, 0);
 }
 
-static void emit_refuse(filter_t *filter, uint32_t value, int error)
+static void emit_refuse(ik_restriction_filter_t *filter, uint32_t value, int error)
 {
     emit(filter, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
     emit_return(filter, SECCOMP_RET_ERRNO | (uint32_t)error);
 }
 
-static void emit_refuse_calls(filter_t *filter, const int *calls, size_t count, int error)
+static void emit_refuse_calls(ik_restriction_filter_t *filter, const int *calls, size_t count,
+                              int error)
 {
     for (size_t i = 0; i < count; i++) {
         emit_refuse(filter, (uint32_t)calls[i], error);
@@ -283,7 +276,7 @@ static void emit_refuse_calls(filter_t *filter, const int *calls, size_t count, 
 }
 
 /* The call creates namespaces if one of these bits is set in its first argument. */
-static void emit_refuse_namespaces(filter_t *filter, int call)
+static void emit_refuse_namespaces(ik_restriction_filter_t *filter, int call)
 {
     emit(filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 4);
     emit_load_argument(filter, 0);
@@ -292,7 +285,7 @@ static void emit_refuse_namespaces(filter_t *filter, int call)
     emit_return(filter, SECCOMP_RET_ALLOW);
 }
 
-static void emit_sockets(filter_t *filter, bool with_unix)
+static void emit_sockets(ik_restriction_filter_t *filter, bool with_unix)
 {
     size_t count = IK_LENGTH(families) - (with_unix ? 0 : 1);
     emit(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, (unsigned char)(2 * count + 2));
@@ -304,7 +297,7 @@ static void emit_sockets(filter_t *filter, bool with_unix)
     emit_return(filter, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-static void emit_ioctls(filter_t *filter, bool no_flags)
+static void emit_ioctls(ik_restriction_filter_t *filter, bool no_flags)
 {
     size_t count = IK_LENGTH(forbidden_ioctls) + (no_flags ? IK_LENGTH(metadata_ioctls) : 0);
     emit(filter, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, (unsigned char)(2 * count + 2));
@@ -320,7 +313,7 @@ static void emit_ioctls(filter_t *filter, bool no_flags)
 
 /* Landlock controls truncation from ABI 3 on. Before that, opening a file for reading can truncate
  * it; openat2 hides its flags behind a pointer. */
-static void emit_truncation(filter_t *filter)
+static void emit_truncation(ik_restriction_filter_t *filter)
 {
     static const int opens[][2] = {
 #ifdef SYS_open
@@ -340,49 +333,64 @@ static void emit_truncation(filter_t *filter)
     }
 }
 
-int ik_restriction_listen(void)
+/* The architecture is not looked at: the filter of ik_restriction_seccomp is installed already and
+ * kills a process that makes the calls of another one. */
+void ik_restriction_build_listener(ik_restriction_filter_t *filter)
 {
-    filter_t filter = {.len = 0};
-    emit(&filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-    emit_refuse_calls(&filter, unsupervised, IK_LENGTH(unsupervised), ENOSYS);
+    filter->len = 0;
+    emit(filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+    emit_refuse_calls(filter, unsupervised, IK_LENGTH(unsupervised), ENOSYS);
     for (size_t i = 0; i < IK_LENGTH(metadata); i++) {
-        emit(&filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)metadata[i], 0, 1);
-        emit_return(&filter, SECCOMP_RET_USER_NOTIF);
+        emit(filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)metadata[i], 0, 1);
+        emit_return(filter, SECCOMP_RET_USER_NOTIF);
     }
-    emit_return(&filter, SECCOMP_RET_ALLOW);
-    struct sock_fprog program = {.len = filter.len, .filter = filter.code};
-    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-                        &program);
+    emit_return(filter, SECCOMP_RET_ALLOW);
+}
+
+void ik_restriction_build_filter(ik_restriction_filter_t *filter,
+                                 const ik_restriction_t *restriction, int landlock_abi)
+{
+    filter->len = 0;
+    emit(filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+    emit(filter, BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0);
+    emit_return(filter, SECCOMP_RET_KILL_PROCESS);
+    emit(filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+#ifdef __x86_64__
+    emit(filter, BPF_JMP | BPF_JGE | BPF_K, X32_CALLS, 0, 1);
+    emit_return(filter, SECCOMP_RET_KILL_PROCESS);
+#endif
+    emit_refuse_calls(filter, forbidden, IK_LENGTH(forbidden), EPERM);
+    emit_refuse_calls(filter, missing, IK_LENGTH(missing), ENOSYS);
+    if (restriction->no_metadata) {
+        emit_refuse_calls(filter, metadata, IK_LENGTH(metadata), EPERM);
+    }
+    if (restriction->no_sockets) {
+        emit_refuse(filter, SYS_socket, EPERM);
+    } else {
+        emit_sockets(filter, !restriction->no_mounts);
+    }
+    if (restriction->no_mounts && landlock_abi < 3) {
+        emit_truncation(filter);
+    }
+    emit_refuse_namespaces(filter, SYS_clone);
+    emit_refuse_namespaces(filter, SYS_unshare);
+    emit_ioctls(filter, restriction->no_mounts);
+    emit_return(filter, SECCOMP_RET_ALLOW);
 }
 
 int ik_restriction_seccomp(const ik_restriction_t *restriction)
 {
-    filter_t filter = {.len = 0};
-    emit(&filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-    emit(&filter, BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0);
-    emit_return(&filter, SECCOMP_RET_KILL_PROCESS);
-    emit(&filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-#ifdef __x86_64__
-    emit(&filter, BPF_JMP | BPF_JGE | BPF_K, X32_CALLS, 0, 1);
-    emit_return(&filter, SECCOMP_RET_KILL_PROCESS);
-#endif
-    emit_refuse_calls(&filter, forbidden, IK_LENGTH(forbidden), EPERM);
-    emit_refuse_calls(&filter, missing, IK_LENGTH(missing), ENOSYS);
-    if (restriction->no_metadata) {
-        emit_refuse_calls(&filter, metadata, IK_LENGTH(metadata), EPERM);
-    }
-    if (restriction->no_sockets) {
-        emit_refuse(&filter, SYS_socket, EPERM);
-    } else {
-        emit_sockets(&filter, !restriction->no_mounts);
-    }
-    if (restriction->no_mounts && ik_restriction_landlock_abi() < 3) {
-        emit_truncation(&filter);
-    }
-    emit_refuse_namespaces(&filter, SYS_clone);
-    emit_refuse_namespaces(&filter, SYS_unshare);
-    emit_ioctls(&filter, restriction->no_mounts);
-    emit_return(&filter, SECCOMP_RET_ALLOW);
+    ik_restriction_filter_t filter;
+    ik_restriction_build_filter(&filter, restriction, ik_restriction_landlock_abi());
     struct sock_fprog program = {.len = filter.len, .filter = filter.code};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? errno : 0;
+}
+
+int ik_restriction_listen(void)
+{
+    ik_restriction_filter_t filter;
+    ik_restriction_build_listener(&filter);
+    struct sock_fprog program = {.len = filter.len, .filter = filter.code};
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                        &program);
 }

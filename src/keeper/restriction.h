@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,12 +19,22 @@ typedef struct {
     bool no_mounts;   /* no mount makes a place read-only: Landlock has to do it alone */
 } ik_restriction_t;
 
+typedef struct {
+    struct sock_filter code[512];
+    unsigned short len;
+} ik_restriction_filter_t;
+
 /* The version of Landlock that the kernel has; 0: none. */
 int ik_restriction_landlock_abi(void);
 /* Gives up all capabilities and the way to gain any. Returns errno. */
 int ik_restriction_drop_privileges(void);
 /* Returns errno. A place that does not exist is skipped. */
 int ik_restriction_landlock(const ik_restriction_t *restriction);
+/* The filter that ik_restriction_seccomp installs on a kernel with that version of Landlock, and
+ * the one that ik_restriction_listen does. */
+void ik_restriction_build_filter(ik_restriction_filter_t *filter,
+                                 const ik_restriction_t *restriction, int landlock_abi);
+void ik_restriction_build_listener(ik_restriction_filter_t *filter);
 /* Returns errno. */
 int ik_restriction_seccomp(const ik_restriction_t *restriction);
 /* From now on, changes of modes, owners, times and attributes by the calling thread and what it
