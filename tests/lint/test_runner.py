@@ -113,6 +113,28 @@ class OneTestTest(unittest.TestCase):
                 got, text = self.invoke(program, "-k", word)
                 self.assertEqual((got, text.splitlines()[-1]), (status, last), text)
 
+    def test_tests_are_skipped_for_a_reason(self):
+        program = self.build("test_three")
+        for suite, job, first, second in (
+                (program, "unit/test_three", "the_first", "the_second"),
+                ("tests/lint/test_runner.py", "lint/test_runner",
+                 "HangTest.test_a_job_that_never_ends_hangs",
+                 "HangTest.test_a_job_that_sleeps_hangs")):
+            without = os.path.join(self.out, "without")
+            with open(without, "w", encoding="utf-8") as f:
+                f.write(f"# a comment\nno clock here\n    {job} {second}\n    other/job {first}\n")
+            with self.subTest(job):
+                word = second.rpartition(".")[2]
+                status, text = self.invoke(suite, "--without", without, "-k", word)
+                self.assertIn(f"skipped {word}: no clock here\n", text)
+                self.assertEqual((status, text.splitlines()[-1]),
+                                 (1, "0 passed, 0 failed, 1 skipped"), text)
+        with open(without, "a", encoding="utf-8") as f:
+            f.write("    unit/test_three the_second\n    unit/test_three the_last\n")
+        status, text = self.invoke(program, "--without", without)
+        self.assertEqual((status, text.splitlines()[-1]), (1, "4 passed, 1 failed, 1 skipped"), text)
+        self.assertIn("the_last\ndoes not exist", text)
+
     def test_a_source_stands_for_its_program(self):
         self.build("test_sse")
         status, text = self.invoke("tests/unit/test_sse.c", "-k", "first")
