@@ -13,8 +13,10 @@ enum { PAGE = 50 };
 
 /* A request for a list, until the history answers; freed with the request. */
 typedef struct {
+    const ik_acp_t *acp;
     ik_rpc_request_t *request;
     char *folder;   /* NULL: all */
+    char *real;     /* the same, as sessions have it */
     int64_t before; /* of the cursor; INT64_MAX: from the newest on */
     char *behind;   /* the session after which the page begins; NULL: the first */
 } listing_t;
@@ -67,6 +69,30 @@ static size_t find_start(const listing_t *listing, const ik_store_list_t *list)
     return start + found;
 }
 
+/* The stored sessions that have messages, and those that are open here and have none yet. */
+static void add_open(const listing_t *listing, ik_store_list_t *list)
+{
+    const ik_acp_t *acp = listing->acp;
+    for (size_t i = 0; i < acp->session_count; i++) {
+        const ik_acp_session_t *session = acp->sessions[i];
+        size_t at = 0;
+        bool listed = session->id == NULL || session->leaves ||
+                      (listing->real != NULL && strcmp(listing->real, session->paths->cwd) != 0);
+        for (size_t k = 0; k < list->count && !listed; k++) {
+            listed = strcmp(list->sessions[k].id, session->id) == 0;
+            at += list->sessions[k].updated_us > session->opened_us;
+        }
+        if (!listed) {
+            list->sessions =
+                ik_resize_array(list, list->sessions, ik_store_session_t, list->count + 1);
+            memmove(list->sessions + at + 1, list->sessions + at,
+                    (list->count++ - at) * sizeof(*list->sessions));
+            list->sessions[at] = (ik_store_session_t){
+                .id = session->id, .cwd = session->paths->cwd, .updated_us = session->opened_us};
+        }
+    }
+}
+
 static void append_session(ik_buffer_t *out, const listing_t *listing,
                            const ik_store_session_t *session)
 {
@@ -84,7 +110,7 @@ static void append_session(ik_buffer_t *out, const listing_t *listing,
     ik_buffer_append_byte(out, '}');
 }
 
-static void on_listed(void *data, const res_t *result, const ik_store_list_t *list)
+static void on_listed(void *data, const res_t *result, const ik_store_list_t *stored)
 {
     listing_t *listing = data;
     ik_buffer_t answer;
@@ -92,6 +118,11 @@ static void on_listed(void *data, const res_t *result, const ik_store_list_t *li
         ik_rpc_refuse(listing->request, IK_RPC_INTERNAL_ERROR, result->message, NULL);
         return;
     }
+    ik_store_list_t *list = ik_new(listing, ik_store_list_t);
+    list->count = stored->count;
+    list->sessions = ik_new_array(list, ik_store_session_t, stored->count + 1);
+    memcpy(list->sessions, stored->sessions, stored->count * sizeof(*list->sessions));
+    add_open(listing, list);
     size_t start = find_start(listing, list);
     size_t end = list->count - start > PAGE ? start + PAGE : list->count;
     ik_buffer_init(&answer, listing, IK_BUFFER_UNLIMITED); /* PAGE sessions */
@@ -120,6 +151,7 @@ void ik_acp_history_list(ik_acp_t *acp, ik_rpc_request_t *request)
     bool has_cursor = is_object && ik_json_find(request->params, "cursor", &value) &&
                       ik_json_kind(value) != IK_JSON_NULL;
     char *cursor = has_cursor ? ik_acp_text(listing, request->params, "cursor") : NULL;
+    listing->acp = acp;
     listing->request = request;
     listing->before = INT64_MAX;
     listing->folder = has_cwd ? ik_acp_text(listing, request->params, "cwd") : NULL;
@@ -132,9 +164,10 @@ void ik_acp_history_list(ik_acp_t *acp, ik_rpc_request_t *request)
         return;
     }
     /* Sessions have the path that the file system knows. */
-    const char *folder =
-        listing->folder != NULL && realpath(listing->folder, real) != NULL ? real : listing->folder;
-    ik_store_filter_t filter = {.cwd = folder, .uncounted = true};
+    listing->real = listing->folder != NULL && realpath(listing->folder, real) != NULL
+                        ? ik_strdup(listing, real)
+                        : listing->folder;
+    ik_store_filter_t filter = {.cwd = listing->real, .uncounted = true, .begun = true};
     ik_history_list_start(acp, require_history(acp), &filter, on_listed, listing);
 }
 

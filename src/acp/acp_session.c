@@ -191,6 +191,7 @@ static ik_acp_session_t *create_session(ik_acp_t *acp, const char *folder, const
     const ik_acp_options_t *options = acp->options;
     ik_acp_session_t *session = ik_new(acp, ik_acp_session_t);
     session->acp = acp;
+    session->opened_us = ik_store_now_us();
     session->paths = ik_paths_create_at(session, options->paths, folder);
     res_t loaded = ik_config_load_again(session, session->paths, options->flags, options->config,
                                         &session->config);
@@ -281,6 +282,9 @@ void ik_acp_session_new(ik_acp_t *acp, ik_rpc_request_t *request)
     ik_buffer_append_byte(&answer, '}');
     respond(request, &answer);
     introduce(session);
+    /* An editor may load it later although nothing was said; what fails is tried again with the
+     * first message, which reports it. */
+    (void)ik_session_store(ik_workspace_session(session->workspace));
 }
 
 static bool is_id(const char *text)

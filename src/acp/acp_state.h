@@ -48,6 +48,7 @@ struct ik_acp_session {
     ik_rpc_request_t *closing; /* session/close or session/delete; NULL: none */
     bool leaves;               /* it is freed by the reaper */
     char *failure;             /* why it cannot work; NULL: it can */
+    int64_t opened_us;
 
     /* --- the running prompt */
     ik_rpc_request_t *prompt; /* NULL: none */

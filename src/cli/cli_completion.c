@@ -41,7 +41,7 @@ static void list_models(ik_cli_t *cli, ik_command_words_t *out)
 static void list_sessions(ik_cli_t *cli, ik_command_words_t *out)
 {
     const char *file = ik_history_local_file(cli->config->db, cli->paths->database);
-    ik_store_filter_t filter = {.limit = SESSION_COUNT, .uncounted = true};
+    ik_store_filter_t filter = {.limit = SESSION_COUNT, .uncounted = true, .begun = true};
     ik_store_list_t *list;
     res_t listed = ik_history_list_local(cli->ctx, file, &filter, &list);
     for (size_t i = 0; is_ok(&listed) && i < list->count; i++) {

@@ -39,7 +39,8 @@ static res_t list_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
     const options_t *options = data;
     ik_store_filter_t filter = {.cwd = options->here ? cli->paths->cwd : NULL,
                                 .limit = options->limit,
-                                .uncounted = !options->json};
+                                .uncounted = !options->json,
+                                .begun = true};
     ik_store_list_t *list;
     TRY(ik_history_list(cli->ctx, history, &filter, &list));
     if (options->json) {

@@ -84,7 +84,8 @@ void ik_command_session_list_start(ik_command_host_t *host, bool all)
         return;
     }
     ik_store_filter_t filter = {.cwd = all ? NULL : ik_workspace_paths(host->workspace)->cwd,
-                                .uncounted = true};
+                                .uncounted = true,
+                                .begun = true};
     listing_t *listing = ik_new(host->ctx, listing_t);
     listing->host = host;
     listing->all = all;

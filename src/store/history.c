@@ -589,7 +589,7 @@ static const kind_t withheld_kind = {.ask = ask_withheld, .settle = settle_withh
 
 res_t ik_history_list_withheld(const void *ctx, ik_history_t *history, ik_store_list_t **out)
 {
-    question_t asked = {.kind = &withheld_kind};
+    question_t asked = {.kind = &withheld_kind, .filter = {.begun = true}};
     question_t *answer;
     res_t result = run_and_take(ctx, history, &asked, &answer);
     *out = answer->list;

@@ -269,6 +269,12 @@ static void keep(ik_session_t *session, const ik_store_event_t *event, ik_store_
     }
 }
 
+res_t ik_session_store(ik_session_t *session)
+{
+    bool waits = session->history != NULL && !session->stored;
+    return waits ? try_write(session, NULL, 0, IK_STORE_NORMAL) : OK;
+}
+
 res_t ik_session_flush(ik_session_t *session)
 {
     if (session->waiting_count == 0 || !session->begun) {

@@ -16,8 +16,8 @@ typedef struct {
     const char *model; /* provider/model */
 } ik_session_facts_t;
 
-/* Creates a session, which is stored with the first message of the user. history may be NULL:
- * nothing is stored. */
+/* Creates a session, which is stored with the first message of the user, or by ik_session_store.
+ * history may be NULL: nothing is stored. */
 ik_session_t *ik_session_create(const void *ctx, ik_history_t *history,
                                 const ik_session_facts_t *facts);
 /* Opens a stored session by its whole id. IK_ERR_CONFLICT names the process that holds it. */
@@ -36,6 +36,8 @@ const char *ik_session_id(const ik_session_t *session);
  * an error they are kept, as are later events, until a write succeeds. */
 res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *messages,
                         size_t count, ik_store_safety_t safety);
+/* Stores the session although it has no message yet, so that it can be opened by its id later. */
+res_t ik_session_store(ik_session_t *session);
 /* Tries to write the events that were kept. Freeing the session does so, too. */
 res_t ik_session_flush(ik_session_t *session);
 

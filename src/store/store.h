@@ -95,6 +95,7 @@ typedef struct {
     const char *cwd; /* NULL: all folders */
     size_t limit;    /* 0: all */
     bool uncounted;  /* messages may be 0, which is faster: counting reads every log */
+    bool begun;      /* not those without a message, which an editor opened and left */
 } ik_store_filter_t;
 
 typedef struct {

@@ -702,7 +702,8 @@ static void list_choices(opening_t *opening)
 {
     ik_workspace_t *workspace = opening->workspace;
     ik_store_filter_t filter = {.cwd = opening->any_folder ? NULL : workspace->options.paths->cwd,
-                                .uncounted = true};
+                                .uncounted = true,
+                                .begun = true};
     workspace->opening =
         ik_history_list_start(opening, workspace->shared.history, &filter, on_choices, opening);
 }
@@ -751,7 +752,7 @@ void ik_workspace_open_first(ik_workspace_t *workspace)
     } else if (start->continue_last) {
         opening_t *opening = create_opening(workspace, true);
         ik_store_filter_t filter = {
-            .cwd = workspace->options.paths->cwd, .limit = 1, .uncounted = true};
+            .cwd = workspace->options.paths->cwd, .limit = 1, .uncounted = true, .begun = true};
         workspace->opening = ik_history_list_start(opening, history, &filter, on_listed, opening);
     } else {
         create_session(workspace, "startup");

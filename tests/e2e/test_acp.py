@@ -810,6 +810,41 @@ class Sessions(AcpTest):
         exported = json.loads(self.ikigai("session", "list", "--json").out)
         self.assertEqual([s["id"] for s in exported], made[:0:-1])
 
+    def test_without_a_prompt(self):
+        """It is listed while it is open, and can be loaded; lists of the terminal leave it out."""
+        editor = self.editor([Answer("Yes.")] * 3)
+        spoken = editor.open(self.project)
+        editor.prompt(spoken, "Hi")
+        silent, other = editor.open(self.project), editor.open(self.path())
+        listed = editor.call("session/list", {"cwd": self.project})["sessions"]
+        self.assertEqual([(s["sessionId"], s["cwd"], s.get("title")) for s in listed],
+                         [(silent, self.project, None), (spoken, self.project, "Hi")])
+        self.assertEqual([s["sessionId"] for s in editor.call("session/list", {})["sessions"]],
+                         [other, silent, spoken])
+        params = {"sessionId": silent, "cwd": self.project, "mcpServers": []}
+        editor.call("session/load", params)
+        self.assertEqual(editor.call("session/close", {"sessionId": silent}), {})
+        self.assertEqual([s["sessionId"] for s in editor.call("session/list", {
+            "cwd": self.project})["sessions"]], [spoken])
+        editor.call("session/delete", {"sessionId": other})
+        editor.call("session/load", {**params, "sessionId": other}, error=-32002)
+        self.assertEqual(editor.end(), 0)
+        listed = json.loads(self.ikigai("session", "list", "--json").out)
+        self.assertEqual([s["id"] for s in listed], [spoken])
+        done = self.ikigai("-c", "-p", "Again", env=self.connect(self.llm))
+        self.assertIn("Hi", json.dumps(self.llm.requests[1].json), done)
+        editor = self.editor([Answer("Yes.")])
+        before = len(editor.log)
+        editor.call("session/load", params)
+        self.assertEqual(editor.updates(editor.log[before:]), [])
+        self.assertEqual(editor.prompt(silent, "Now")[0], "end_turn")
+        self.assertEqual([m["content"] for m in sent_messages(self.llm.requests[0])
+                          if m["role"] != "system"], ["Now"])
+        self.assertIn("system", [m["role"] for m in sent_messages(self.llm.requests[0])])
+        self.assertEqual(editor.end(), 0)
+        listed = json.loads(self.ikigai("session", "list", "--json").out)
+        self.assertEqual([s["id"] for s in listed], [silent, spoken])
+
     def test_pages(self):
         editor = self.editor(lambda request: Answer("Yes."))
         session = editor.open(self.project)

@@ -282,7 +282,8 @@ res_t ik_store_sqlite_read_consent(ik_store_t *store, const char *server,
     }
     TRY(ik_sqlite_prepare(sqlite->db,
                           "SELECT count(*) FROM sessions s WHERE NOT EXISTS(SELECT 1 FROM shared"
-                          " WHERE server = ?1 AND session_id = s.id)",
+                          " WHERE server = ?1 AND session_id = s.id)"
+                          " AND EXISTS(SELECT 1 FROM messages WHERE session = s.key)",
                           &count));
     sqlite3_bind_text(count, 1, server, -1, SQLITE_STATIC);
     res_t stepped = ik_sqlite_step(count, &row);

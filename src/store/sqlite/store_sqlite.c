@@ -20,7 +20,8 @@
              " FROM agents a WHERE a.session = key)"                                               \
              " - (SELECT count(*) FROM messages WHERE session = key AND " IK_SQLITE_RECORDS ")")
 /* Two statements, because LIMIT makes SQLite keep a tree, which is much slower for all sessions. */
-#define LIST "WHERE ?1 IS NULL OR cwd = ?1 ORDER BY updated_at DESC, key DESC"
+#define BEGUN " AND (NOT ?5 OR EXISTS(SELECT 1 FROM messages WHERE session = key))"
+#define LIST "WHERE (?1 IS NULL OR cwd = ?1)" BEGUN " ORDER BY updated_at DESC, key DESC"
 #define LIST_FIRST LIST " LIMIT ?2"
 
 static int64_t known_number(sqlite3_stmt *row, int column)
@@ -82,6 +83,7 @@ static res_t list_sessions(const void *ctx, ik_store_t *store, const ik_store_fi
     if (limited) {
         sqlite3_bind_int64(select, 2, (int64_t)filter->limit);
     }
+    sqlite3_bind_int(select, 5, filter->begun);
     return read_sessions(ctx, select, out);
 }
 
@@ -91,7 +93,7 @@ res_t ik_store_sqlite_list_withheld(const void *ctx, ik_store_t *store, const ch
 #define WITHHELD                                                                                   \
     "WHERE (?1 IS NULL OR cwd = ?1)"                                                               \
     " AND id NOT IN (SELECT session_id FROM shared WHERE server = ?3)"                             \
-    " AND NOT EXISTS(SELECT 1 FROM deliveries WHERE server = ?3 AND consent = ?4)"                 \
+    " AND NOT EXISTS(SELECT 1 FROM deliveries WHERE server = ?3 AND consent = ?4)" BEGUN           \
     " ORDER BY updated_at DESC, key DESC LIMIT ?2"
     sqlite3_stmt *select;
     TRY(ik_sqlite_prepare(((ik_sqlite_t *)store)->db,
@@ -101,6 +103,7 @@ res_t ik_store_sqlite_list_withheld(const void *ctx, ik_store_t *store, const ch
     sqlite3_bind_int64(select, 2, filter->limit == 0 ? -1 : (int64_t)filter->limit);
     sqlite3_bind_text(select, 3, server, -1, SQLITE_STATIC);
     sqlite3_bind_int(select, 4, IK_STORE_SHARE_ALL);
+    sqlite3_bind_int(select, 5, filter->begun);
     return read_sessions(ctx, select, out);
 }
 
