@@ -1,4 +1,11 @@
-/* The format is described in git's Documentation/gitformat-index. */
+/*
+ * The format is described in git's Documentation/gitformat-index.
+ *
+ * Parsing does not compare the checksum, as git does not: that takes longer than the rest. Git
+ * replaces the file as a whole, so a reader never sees half of one. In a damaged index, a wrong
+ * status of an entry makes the file be read, and so does the name of an object that does not exist.
+ * Entries that are cut off or out of order make the whole index be left out.
+ */
 #include "checkpoint/git_index.h"
 
 #include <sha1.h>
@@ -27,28 +34,6 @@ static uint32_t get32(const unsigned char *at)
 static int64_t get_time(const unsigned char *at)
 {
     return (int64_t)get32(at) * 1000000000 + get32(at + 4);
-}
-
-/* An index without a checksum (index.skipHash) has zeros there. */
-static bool checksum_holds(const unsigned char *bytes, size_t len, size_t size)
-{
-    unsigned char found[32];
-    static const unsigned char none[32];
-    if (memcmp(bytes + len, none, size) == 0) {
-        return true;
-    }
-    if (size == 20) {
-        SHA1_CTX hash;
-        SHA1Init(&hash);
-        SHA1Update(&hash, bytes, len);
-        SHA1Final(found, &hash);
-    } else {
-        SHA2_CTX hash;
-        SHA256Init(&hash);
-        SHA256Update(&hash, bytes, len);
-        SHA256Final(found, &hash);
-    }
-    return memcmp(bytes + len, found, size) == 0;
 }
 
 typedef struct {
@@ -188,11 +173,13 @@ ik_git_index_t *ik_git_index_parse(const void *ctx, const char *bytes, size_t le
                    .object_size = object_size};
     uint32_t count = get32(start + 8);
     if (in.version < 2 || in.version > 4 || count > ENTRIES_MAX ||
-        count > (len - HEADER) / (STAT_SIZE + object_size + 2) ||
-        !checksum_holds(start, len - object_size, object_size)) {
+        count > (len - HEADER) / (STAT_SIZE + object_size + 2)) {
         return NULL;
     }
     ik_git_index_t *index = ik_new(ctx, ik_git_index_t);
+    index->bytes = start;
+    index->len = len;
+    index->object_size = object_size;
     index->entries = ik_new_array(index, ik_git_index_entry_t, count);
     ik_git_index_entry_t last = {.path = ""};
     for (uint32_t i = 0; i < count; i++) {
@@ -212,6 +199,39 @@ ik_git_index_t *ik_git_index_parse(const void *ctx, const char *bytes, size_t le
         return NULL;
     }
     return index;
+}
+
+/* An index without a checksum (index.skipHash) has zeros there. */
+static bool compare_checksum(const unsigned char *bytes, size_t len, size_t size)
+{
+    unsigned char found[32];
+    static const unsigned char none[32];
+    if (memcmp(bytes + len, none, size) == 0) {
+        return true;
+    }
+    if (size == 20) {
+        SHA1_CTX hash;
+        SHA1Init(&hash);
+        SHA1Update(&hash, bytes, len);
+        SHA1Final(found, &hash);
+    } else {
+        SHA2_CTX hash;
+        SHA256Init(&hash);
+        SHA256Update(&hash, bytes, len);
+        SHA256Final(found, &hash);
+    }
+    return memcmp(bytes + len, found, size) == 0;
+}
+
+bool ik_git_index_is_whole(ik_git_index_t *index)
+{
+    if (index->checksum == IK_GIT_CHECKSUM_UNKNOWN) {
+        size_t size = index->object_size;
+        index->checksum = compare_checksum(index->bytes, index->len - size, size)
+                              ? IK_GIT_CHECKSUM_HOLDS
+                              : IK_GIT_CHECKSUM_FAILS;
+    }
+    return index->checksum == IK_GIT_CHECKSUM_HOLDS;
 }
 
 static int compare(const ik_git_index_entry_t *entry, const char *path, size_t len)

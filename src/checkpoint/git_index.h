@@ -30,15 +30,24 @@ typedef struct {
     /* The names are known, but not all objects: a split index, or an extension that must be
      * understood. */
     bool names_only;
+
+    const unsigned char *bytes; /* what was parsed */
+    size_t len;
+    size_t object_size;
+    enum { IK_GIT_CHECKSUM_UNKNOWN, IK_GIT_CHECKSUM_HOLDS, IK_GIT_CHECKSUM_FAILS } checksum;
 } ik_git_index_t;
 
 enum { IK_GIT_MODE_FOLDER = 0040000, IK_GIT_MODE_LINK = 0120000, IK_GIT_MODE_REPOSITORY = 0160000 };
 
 /* Entries point into bytes, which must stay. object_size is 20 or 32. Returns NULL when the bytes
- * are not an index or do not match their checksum. *shared is the name of the rest of a split index
+ * are not an index; the checksum is not compared. *shared is the name of the rest of a split index
  * (hexadecimal), or NULL. */
 ik_git_index_t *ik_git_index_parse(const void *ctx, const char *bytes, size_t len,
                                    size_t object_size, const char **shared);
+
+/* Whether the checksum matches, found when first asked. An index that was not read from a file must
+ * not be asked. */
+bool ik_git_index_is_whole(ik_git_index_t *index);
 
 /* The first entry that is not before path. */
 size_t ik_git_index_lower_bound(const ik_git_index_t *index, const char *path, size_t len);

@@ -399,13 +399,14 @@ static void keep_object(database_t *database, const found_t *found, size_t *sing
 }
 
 bool ik_git_objects_find(ik_git_objects_t *objects, const ik_git_source_t *source,
-                         const unsigned char *name, const uint64_t *size, size_t *singles)
+                         const unsigned char *name, const uint64_t *size, size_t *singles,
+                         bool guess)
 {
     found_t found;
     uint64_t has;
     bool good = true;
     database_t *database = open_database(objects, source);
-    if (!find(database, name, &found, *singles == 0)) {
+    if (!find(database, name, &found, guess)) {
         return false;
     }
     if (found.pack == NULL && *singles == 0) {

@@ -27,10 +27,11 @@ void ik_git_objects_name(const char *path, char key[33]);
 
 /* Whether there is a blob of that name. With size, it must have that size; NULL: any. An object
  * that is found is kept: a pack as a whole, a single object while *singles is not 0, which counts
- * down. At 0 a single object is taken to be there when its folder is: git writes objects before it
- * writes the index that names them. A wrong guess is noticed when the object is read. */
+ * down. With guess, a single object is taken to be there when its folder is: git writes objects
+ * before it writes the index that names them. A wrong guess is noticed when the object is read. */
 bool ik_git_objects_find(ik_git_objects_t *objects, const ik_git_source_t *source,
-                         const unsigned char *name, const uint64_t *size, size_t *singles);
+                         const unsigned char *name, const uint64_t *size, size_t *singles,
+                         bool guess);
 /* Appends a blob of this size, checked against its name. */
 bool ik_git_objects_read(ik_git_objects_t *objects, const ik_git_source_t *source,
                          const unsigned char *name, uint64_t size, ik_buffer_t *out);

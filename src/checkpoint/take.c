@@ -114,8 +114,9 @@ static bool name_by_object(take_t *take, const ik_tree_file_t *file, ik_entry_t 
                               .key = take->state->repositories[number].key,
                               .object_size = size};
     const unsigned char *object = file->indexed->object;
+    bool guess = take->singles == 0 && ik_git_index_is_whole(repository->index);
     if (!ik_git_objects_find(take->place->objects, &source, object, measure ? &entry->size : NULL,
-                             &take->singles)) {
+                             &take->singles, guess)) {
         return false;
     }
     entry->naming = size == 20 ? IK_NAMED_SHA1 : IK_NAMED_SHA256;
@@ -130,7 +131,7 @@ static void keep_object(take_t *take, const ik_entry_t *old, const ik_state_t *o
 {
     size_t one = 1;
     ik_git_source_t source = ik_place_source(old, owner);
-    ik_git_objects_find(take->place->objects, &source, old->name, NULL, &one);
+    ik_git_objects_find(take->place->objects, &source, old->name, NULL, &one, false);
 }
 
 /* --- contents ------------------------------------------------------------------------------ */

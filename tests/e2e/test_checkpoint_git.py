@@ -358,7 +358,29 @@ class NotClean(GitTest):
             self.put(".git/index", whole[:size])
             self.take(previous=None)
             self.undo_brings_back(lambda: self.put("run.sh", f"agent {size}"))
-        self.put(".git/index", whole[:500] + b"x" + whole[501:])
+        # Everything in an entry: its times, its object, its path, the zeros that end it.
+        for at in range(300, 388, 11):
+            self.put(".git/index", whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+            self.take(previous=None)
+            self.undo_brings_back(self.change_all)
+        self.put(".git/index", whole[:200] + bytes(512) + whole[712:])
+        self.take(previous=None)
+        self.undo_brings_back(self.change_all)
+
+    def test_damaged_index_and_many_single_objects(self):
+        """Objects that are not looked for one by one are only believed in a whole index."""
+        self.make_files(100)
+        self.commit()
+        self.settle()
+        whole = self.read("project/.git/index")
+        name = git(self.project, "rev-parse", ":run.sh").strip()
+        at = whole.index(bytes.fromhex(name))
+        damaged = bytearray(whole)
+        damaged[at + 10] ^= 1
+        self.put(".git/index", bytes(damaged))
+        self.settle()
+        self.take()
+        self.assertEqual(self.stored(), 1)
         self.undo_brings_back(self.change_all)
 
     def test_missing_object(self):

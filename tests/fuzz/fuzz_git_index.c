@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     }
     size_t object_size = (bytes[0] & 1) != 0 ? 32 : 20;
     size_t index_len = len - 1 + object_size;
-    char *index_bytes = calloc(1, index_len); /* zeros are accepted as a checksum */
+    char *index_bytes = calloc(1, index_len);
     memcpy(index_bytes, bytes + 1, len - 1);
     void *ctx = talloc_new(NULL);
     const char *shared;
@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         REQUIRE((const char *)entry->object >= index_bytes &&
                 (const char *)entry->object + object_size <= index_bytes + index_len);
     }
+    REQUIRE(index == NULL || ik_git_index_is_whole(index)); /* zeros stand for no checksum */
     REQUIRE(shared == NULL || strlen(shared) == 2 * object_size);
     char *text = pieces_copy(bytes, len);
     size_t total = 0;

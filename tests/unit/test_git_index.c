@@ -1,5 +1,6 @@
 /* The index of a git repository: what is in it, and what a damaged one does. */
 #include <check.h>
+#include <sha1.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +77,6 @@ static void put_short_entry(ik_buffer_t *out, char removed, const char *path, ch
     ik_buffer_append(out, path, strlen(path) + 1);
 }
 
-/* Zeros in place of a checksum are accepted, as git does with index.skipHash. */
 static ik_git_index_t *parse(const char *bytes, size_t len)
 {
     const char *shared;
@@ -231,10 +231,24 @@ START_TEST(test_checksum)
     const char *shared;
     put_head(&bytes, 2, 1);
     put_entry(&bytes, "a", 'x', 1);
+    size_t len = bytes.len;
     for (int i = 0; i < SHA1_SIZE; i++) {
         ik_buffer_append_byte(&bytes, 'c');
     }
-    ck_assert_ptr_null(ik_git_index_parse(ctx, bytes.data, bytes.len, SHA1_SIZE, &shared));
+    ik_git_index_t *index = ik_git_index_parse(ctx, bytes.data, bytes.len, SHA1_SIZE, &shared);
+    ck_assert_uint_eq(index->count, 1);
+    ck_assert(!ik_git_index_is_whole(index));
+    SHA1_CTX hash;
+    SHA1Init(&hash);
+    SHA1Update(&hash, (const uint8_t *)bytes.data, len);
+    SHA1Final((uint8_t *)bytes.data + len, &hash);
+    ck_assert(!ik_git_index_is_whole(index)); /* it is computed once */
+    index = ik_git_index_parse(ctx, bytes.data, bytes.len, SHA1_SIZE, &shared);
+    ck_assert(ik_git_index_is_whole(index));
+    /* Zeros stand for no checksum: index.skipHash. */
+    memset(bytes.data + len, 0, SHA1_SIZE);
+    index = ik_git_index_parse(ctx, bytes.data, bytes.len, SHA1_SIZE, &shared);
+    ck_assert(ik_git_index_is_whole(index));
 }
 END_TEST
 
