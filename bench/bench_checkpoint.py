@@ -87,7 +87,8 @@ def bench_git(scratch, count):
         if again["state"] != answer["state"] or answer["files"] != count:
             raise SystemExit(f"unexpected: {answer} {again}")
     copied = sum(os.path.getsize(os.path.join(where, name))
-                 for where, _, names in os.walk(os.path.join(project.blobs, "files"))
+                 for kind in ("files", "git")
+                 for where, _, names in os.walk(os.path.join(project.blobs, kind))
                  for name in names if os.stat(os.path.join(where, name)).st_nlink == 1)
     report(f"state of a clean checkout, {count:,} files", min(first) * 1000, "ms", "git status",
            min(status) * 1000, 1.5)

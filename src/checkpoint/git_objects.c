@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "checkpoint/blake2b.h"
@@ -38,7 +39,7 @@ typedef struct {
     named_pack_t *packs;
     size_t pack_count;
     size_t last; /* the pack in which the last object was found */
-    /* Whether there is a folder of single objects with this first byte. */
+    /* Whether there may be single objects with this first byte. */
     enum { UNKNOWN, THERE, MISSING } single[256];
 } folder_t;
 
@@ -50,11 +51,10 @@ typedef struct {
     folder_t folders[2 + ALTERNATES_MAX];
     size_t count;
     char *links; /* the path of the folder with links */
-    int single;  /* the folder in it for single objects; -1: not open */
 } database_t;
 
 struct ik_git_objects {
-    char *path; /* BLOBS/files/git */
+    char *path; /* BLOBS/git */
     database_t **databases;
     size_t count;
 };
@@ -62,7 +62,7 @@ struct ik_git_objects {
 ik_git_objects_t *ik_git_objects_create(const void *ctx, const char *blobs)
 {
     ik_git_objects_t *objects = ik_new(ctx, ik_git_objects_t);
-    objects->path = ik_sprintf(objects, "%s/files/git", blobs);
+    objects->path = ik_sprintf(objects, "%s/git", blobs);
     return objects;
 }
 
@@ -86,9 +86,6 @@ static int on_free(database_t *database)
         if (database->folders[i].fd >= 0) {
             close(database->folders[i].fd);
         }
-    }
-    if (database->single >= 0) {
-        close(database->single);
     }
     return 0;
 }
@@ -137,7 +134,6 @@ static database_t *open_database(ik_git_objects_t *objects, const ik_git_source_
     database->path = ik_strdup(database, source->path);
     database->object_size = source->object_size;
     database->links = ik_sprintf(database, "%s/%s", objects->path, source->key);
-    database->single = -1;
     talloc_set_destructor(database, on_free);
     open_folder(database, database->links, true);
     open_folder(database, source->path, false);
@@ -151,7 +147,9 @@ static database_t *open_database(ik_git_objects_t *objects, const ik_git_source_
 static void find_packs(database_t *database, folder_t *folder)
 {
     folder->packs_known = true;
-    int fd = folder->fd < 0 ? -1 : openat(folder->fd, "pack", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = folder->fd < 0 ? -1
+                            : openat(folder->fd, folder->links ? "." : "pack",
+                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = fd < 0 ? NULL : fdopendir(fd);
     if (list == NULL) {
         return;
@@ -197,8 +195,8 @@ typedef struct {
     folder_t *folder;
     named_pack_t *pack; /* NULL: a file */
     uint64_t offset;
-    char hex[65];
-    char single[80]; /* the path of the file in the folder */
+    char hex[65];    /* of a file: its name */
+    char single[80]; /* of a file: its path in the folder */
 } found_t;
 
 /* Whether the folder has the object as a file. With guess, it has if it has the folder of such
@@ -206,30 +204,20 @@ typedef struct {
 static bool find_single(folder_t *folder, const unsigned char *name, found_t *found, bool guess)
 {
     if (folder->single[name[0]] == UNKNOWN) {
-        char parent[8];
-        snprintf(parent, sizeof(parent), "%.6s", folder->links ? "single" : found->hex);
-        parent[folder->links ? 6 : 2] = '\0';
-        folder->single[name[0]] = faccessat(folder->fd, parent, F_OK, 0) == 0 ? THERE : MISSING;
+        char parent[3] = {found->hex[0], found->hex[1]};
+        bool there = folder->links || faccessat(folder->fd, parent, F_OK, 0) == 0;
+        folder->single[name[0]] = there ? THERE : MISSING;
     }
     if (folder->single[name[0]] == MISSING) {
         return false;
     }
-    if (folder->links) {
-        snprintf(found->single, sizeof(found->single), "single/%s", found->hex);
-    } else {
-        snprintf(found->single, sizeof(found->single), "%.2s/%s", found->hex, found->hex + 2);
-    }
+    snprintf(found->single, sizeof(found->single), "%.2s%s%s", found->hex, folder->links ? "" : "/",
+             found->hex + 2);
     return (guess && !folder->links) || faccessat(folder->fd, found->single, F_OK, 0) == 0;
 }
 
 static bool find(database_t *database, const unsigned char *name, found_t *found, bool guess)
 {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < database->object_size; i++) {
-        found->hex[2 * i] = digits[name[i] >> 4];
-        found->hex[2 * i + 1] = digits[name[i] & 15];
-    }
-    found->hex[2 * database->object_size] = '\0';
     for (size_t i = 0; i < database->count; i++) {
         found->folder = &database->folders[i];
         found->pack = found->folder->fd < 0
@@ -239,6 +227,12 @@ static bool find(database_t *database, const unsigned char *name, found_t *found
             return true;
         }
     }
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < database->object_size; i++) {
+        found->hex[2 * i] = digits[name[i] >> 4];
+        found->hex[2 * i + 1] = digits[name[i] & 15];
+    }
+    found->hex[2 * database->object_size] = '\0';
     for (size_t i = 0; i < database->count; i++) {
         found->folder = &database->folders[i];
         if (found->folder->fd >= 0 && find_single(found->folder, name, found, guess)) {
@@ -337,34 +331,29 @@ static bool keep_file(int from, const char *name, int to, const char *as)
     return false;
 }
 
-/* Opens a folder below that of the links and makes both where they are missing. */
-static int open_links(database_t *database, const char *below)
+/* The folder of links, which is made where it is missing; -1 when that fails. */
+static int open_links(database_t *database)
 {
     folder_t *links = &database->folders[0];
     if (links->fd < 0) {
         res_t made = ik_file_make_private_folder(database->links);
-        if (is_err(&made)) {
-            return -1;
-        }
-        links->fd = open(database->links, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (links->fd < 0) {
-            return -1;
+        if (is_ok(&made)) {
+            links->fd = open(database->links, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         }
         /* What is linked from now on need not be found there. */
         links->packs_known = true;
-        for (size_t i = 0; i < 256; i++) {
+        for (size_t i = 0; i < IK_LENGTH(links->single); i++) {
             links->single[i] = MISSING;
         }
     }
-    mkdirat(links->fd, below, 0700);
-    return openat(links->fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return links->fd;
 }
 
 static void keep_pack(database_t *database, const found_t *found)
 {
     named_pack_t *pack = found->pack;
     pack->kept = true; /* or it cannot be */
-    int to = open_links(database, "pack");
+    int to = open_links(database);
     if (to < 0) {
         return;
     }
@@ -377,7 +366,6 @@ static void keep_pack(database_t *database, const found_t *found)
             break;
         }
     }
-    close(to);
 }
 
 static void keep_object(database_t *database, const found_t *found, size_t *singles)
@@ -389,11 +377,9 @@ static void keep_object(database_t *database, const found_t *found, size_t *sing
         keep_pack(database, found);
     } else if (*singles > 0) {
         --*singles;
-        if (database->single < 0) {
-            database->single = open_links(database, "single");
-        }
-        if (database->single >= 0) {
-            keep_file(found->folder->fd, found->single, database->single, found->hex);
+        int to = open_links(database);
+        if (to >= 0) {
+            keep_file(found->folder->fd, found->single, to, found->hex);
         }
     }
 }

@@ -1,8 +1,8 @@
 /*
  * Finds the objects of git repositories that states refer to, and keeps them: they are linked into
- * BLOBS/files/git/KEY, packs into pack and single objects into single, so that they stay when the
- * repository is repacked or removed. Where no link can be made (another file system), small files
- * are copied and others are lost with the repository.
+ * BLOBS/git/KEY, packs under their names and single objects as theirs in hexadecimal, so that they
+ * stay when the repository is repacked or removed. Where no link can be made (another file system),
+ * small files are copied and others are lost with the repository.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "checkpoint/state.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,10 +19,20 @@
 
 enum {
     DEPTH_MAX = 64,
-    LEVEL = 1,
+    LEVEL = -5,               /* most bytes are hashes, which nothing makes shorter */
     STATE_SIZE_MAX = 1 << 30, /* of one state in memory */
+    /* What is written at most, apart from paths. */
+    NUMBER_MAX = 10,
+    FIELDS_MAX = 8 * NUMBER_MAX + IK_STATE_ID_SIZE,
+    REPOSITORY_MAX = 2 * NUMBER_MAX + 32,
+    ENTRY_MAX = 9 * NUMBER_MAX + 1 + IK_STATE_NAME_MAX,
 };
-static const char MAGIC[8] = "ikstate1";
+static const char MAGIC[8] = "ikstate2";
+/* What a file begins with; a compressed frame follows. */
+typedef struct {
+    char magic[sizeof(MAGIC)];
+    char id[IK_STATE_ID_SIZE - 1];
+} head_t;
 /* In a state with a base: the path is not listed any more. */
 enum { KIND_GONE = IK_ENTRY_KINDS };
 
@@ -71,69 +82,101 @@ static char *state_path(const void *ctx, const ik_states_t *states, const char *
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static void put_number(ik_buffer_t *out, uint64_t number)
+/* Functions named put write where there is enough room and return the end of what they wrote. */
+static char *put_number(char *at, uint64_t number)
 {
     while (number >= 0x80) {
-        ik_buffer_append_byte(out, (char)(number | 0x80));
+        *at++ = (char)(number | 0x80);
         number >>= 7;
     }
-    ik_buffer_append_byte(out, (char)number);
+    *at++ = (char)number;
+    return at;
 }
 
 /* Small numbers of either sign become small numbers. */
-static void put_signed(ik_buffer_t *out, int64_t number)
+static char *put_signed(char *at, int64_t number)
 {
-    put_number(out, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
+    return put_number(at, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
 }
 
-static void put_text(ik_buffer_t *out, const char *text)
+static char *put_bytes(char *at, const void *bytes, size_t len)
 {
-    put_number(out, strlen(text));
-    ik_buffer_append_text(out, text);
+    memcpy(at, bytes, len);
+    return at + len;
 }
 
 /* Times, inodes and devices of neighbours resemble each other, so differences are written. */
-static void put_entry(ik_buffer_t *out, const ik_entry_t *entry, const ik_entry_t *last)
+static char *put_entry(char *at, const ik_entry_t *entry, const ik_entry_t *last)
 {
     size_t shared = 0;
     while (shared < entry->path_len && shared < last->path_len &&
            entry->path[shared] == last->path[shared]) {
         shared++;
     }
-    put_number(out, shared);
-    put_number(out, entry->path_len - shared);
-    ik_buffer_append(out, entry->path + shared, entry->path_len - shared);
-    ik_buffer_append_byte(out, (char)(entry->kind << 4 | entry->naming));
-    put_number(out, entry->mode);
-    put_number(out, entry->size);
-    put_signed(out, (int64_t)(entry->device - last->device));
-    put_signed(out, (int64_t)(entry->inode - last->inode));
-    put_signed(out, (int64_t)((uint64_t)entry->mtime_ns - (uint64_t)last->mtime_ns));
-    put_signed(out, (int64_t)((uint64_t)entry->ctime_ns - (uint64_t)entry->mtime_ns));
+    at = put_number(at, shared);
+    at = put_number(at, entry->path_len - shared);
+    at = put_bytes(at, entry->path + shared, entry->path_len - shared);
+    *at++ = (char)(entry->kind << 4 | entry->naming);
+    at = put_number(at, entry->mode);
+    at = put_number(at, entry->size);
+    at = put_signed(at, (int64_t)(entry->device - last->device));
+    at = put_signed(at, (int64_t)(entry->inode - last->inode));
+    at = put_signed(at, (int64_t)((uint64_t)entry->mtime_ns - (uint64_t)last->mtime_ns));
+    at = put_signed(at, (int64_t)((uint64_t)entry->ctime_ns - (uint64_t)entry->mtime_ns));
     if (entry->naming != IK_NAMED_NOT) {
-        put_number(out, entry->repository);
-        ik_buffer_append(out, (const char *)entry->name, ik_naming_size(entry->naming));
+        at = put_number(at, entry->repository);
+        at = put_bytes(at, entry->name, ik_naming_size(entry->naming));
     }
+    return at;
+}
+
+static char *put_text(char *at, const char *text)
+{
+    size_t len = strlen(text);
+    return put_bytes(put_number(at, len), text, len);
+}
+
+/* At least as many bytes as the state takes. Memory that is not written costs nothing. */
+static size_t bound(const ik_state_t *state)
+{
+    size_t total = FIELDS_MAX + strlen(state->folder);
+    for (size_t i = 0; i < state->repository_count; i++) {
+        total += REPOSITORY_MAX + strlen(state->repositories[i].objects);
+    }
+    for (size_t i = 0; i < state->count; i++) {
+        total += ENTRY_MAX + state->entries[i].path_len;
+    }
+    return total;
 }
 
 static void serialise(ik_buffer_t *out, const ik_state_t *state)
 {
-    put_text(out, state->base == NULL ? "" : state->base->id);
-    put_text(out, state->folder);
-    put_number(out, state->tree);
-    put_signed(out, state->taker);
-    put_signed(out, state->taker_started);
-    put_number(out, state->file_count);
-    put_number(out, state->repository_count);
+    ik_buffer_reserve(out, bound(state));
+    char *at = put_text(out->data, state->base == NULL ? "" : state->base->id);
+    at = put_text(at, state->folder);
+    at = put_number(at, state->tree);
+    at = put_signed(at, state->taker);
+    at = put_signed(at, state->taker_started);
+    at = put_number(at, state->file_count);
+    at = put_number(at, state->repository_count);
     for (size_t i = 0; i < state->repository_count; i++) {
-        put_text(out, state->repositories[i].objects);
-        put_text(out, state->repositories[i].key);
+        at = put_text(at, state->repositories[i].objects);
+        at = put_text(at, state->repositories[i].key);
     }
-    put_number(out, state->count);
+    at = put_number(at, state->count);
     ik_entry_t none = {0};
     for (size_t i = 0; i < state->count; i++) {
-        put_entry(out, &state->entries[i], i == 0 ? &none : &state->entries[i - 1]);
+        at = put_entry(at, &state->entries[i], i == 0 ? &none : &state->entries[i - 1]);
     }
+    out->len = (size_t)(at - out->data);
+}
+
+static void append_head(ik_buffer_t *out, const char *id)
+{
+    head_t head;
+    memcpy(head.magic, MAGIC, sizeof(head.magic));
+    memcpy(head.id, id, sizeof(head.id));
+    ik_buffer_append(out, (const char *)&head, sizeof(head));
 }
 
 res_t ik_states_save(ik_states_t *states, ik_state_t *state)
@@ -144,7 +187,8 @@ res_t ik_states_save(ik_states_t *states, ik_state_t *state)
     ik_buffer_init(&plain, scratch, IK_BUFFER_UNLIMITED);
     ik_buffer_init(&packed, scratch, IK_BUFFER_UNLIMITED);
     serialise(&plain, state);
-    ik_buffer_append(&packed, MAGIC, sizeof(MAGIC));
+    ik_random_name(state->id, IK_STATE_ID_SIZE - 1);
+    append_head(&packed, state->id);
     size_t room = ik_buffer_reserve(&packed, ZSTD_compressBound(plain.len));
     ZSTD_CCtx *compressor = ZSTD_createCCtx();
     ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel, LEVEL);
@@ -156,7 +200,6 @@ res_t ik_states_save(ik_states_t *states, ik_state_t *state)
         result = ERR(SYSTEM, "Cannot compress a state: %s", ZSTD_getErrorName(len));
     } else {
         packed.len += len;
-        ik_random_name(state->id, IK_STATE_ID_SIZE - 1);
         char *folder = ik_sprintf(scratch, "%s/states", states->blobs);
         result = ik_file_make_private_folder(folder);
         if (is_ok(&result)) {
@@ -349,6 +392,18 @@ static bool read_state(ik_state_t *state, reader_t *in, char **base)
     return !in->failed && read_entries(in, state);
 }
 
+static bool parse_head(const char *bytes, size_t len, char id[IK_STATE_ID_SIZE])
+{
+    head_t head;
+    if (len < sizeof(head)) {
+        return false;
+    }
+    memcpy(&head, bytes, sizeof(head));
+    memcpy(id, head.id, sizeof(head.id));
+    id[sizeof(head.id)] = '\0';
+    return memcmp(head.magic, MAGIC, sizeof(MAGIC)) == 0 && ik_states_id_valid(id);
+}
+
 /* Fills plain with the content of the file. */
 static res_t read_file(const ik_states_t *states, const char *id, ik_buffer_t *plain,
                        int64_t *verified_ns)
@@ -362,15 +417,18 @@ static res_t read_file(const ik_states_t *states, const char *id, ik_buffer_t *p
     }
     *verified_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     TRY(ik_file_read(plain->ctx, path, STATE_SIZE_MAX / 8, &bytes, &len));
-    if (len < sizeof(MAGIC) || memcmp(bytes, MAGIC, sizeof(MAGIC)) != 0) {
+    char said[IK_STATE_ID_SIZE];
+    if (!parse_head(bytes, len, said) || strcmp(said, id) != 0) {
         return ERR(DAMAGED, "The state %s is damaged", id);
     }
-    unsigned long long size = ZSTD_getFrameContentSize(bytes + sizeof(MAGIC), len - sizeof(MAGIC));
+    bytes += sizeof(head_t);
+    len -= sizeof(head_t);
+    unsigned long long size = ZSTD_getFrameContentSize(bytes, len);
     if (size > STATE_SIZE_MAX) { /* also the values that mean unknown and damaged */
         return ERR(DAMAGED, "The state %s is damaged", id);
     }
     ik_buffer_reserve(plain, size + 1);
-    size_t got = ZSTD_decompress(plain->data, size, bytes + sizeof(MAGIC), len - sizeof(MAGIC));
+    size_t got = ZSTD_decompress(plain->data, size, bytes, len);
     if (ZSTD_isError(got)) {
         return ERR(DAMAGED, "The state %s is damaged: %s", id, ZSTD_getErrorName(got));
     }
@@ -458,26 +516,60 @@ static char *latest_path(const void *ctx, const ik_states_t *states, const char 
     return ik_sprintf(ctx, "%s/states/latest-%s", states->blobs, hex);
 }
 
+static void read_id(int at, const char *path, char id[IK_STATE_ID_SIZE])
+{
+    char bytes[sizeof(head_t)];
+    int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (got < 0 || !parse_head(bytes, (size_t)got, id)) {
+        id[0] = '\0';
+    }
+}
+
 void ik_states_latest(const ik_states_t *states, const char *folder, char id[IK_STATE_ID_SIZE])
 {
     char *path = latest_path(NULL, states, folder);
-    char *bytes;
-    size_t len;
-    id[0] = '\0';
-    res_t result = ik_file_read(path, path, IK_STATE_ID_SIZE, &bytes, &len);
-    if (is_ok(&result) && ik_states_id_valid(bytes)) {
-        memcpy(id, bytes, IK_STATE_ID_SIZE);
+    read_id(AT_FDCWD, path, id);
+    talloc_free(path);
+}
+
+/* A link to the state, since another file takes longer to make. A failure only makes the next
+ * session read the files again. */
+void ik_states_set_latest(const ik_states_t *states, const char *folder, const char *id)
+{
+    char *path = latest_path(NULL, states, folder);
+    unlink(path);
+    if (link(state_path(path, states, id), path) != 0 && errno != EEXIST) {
+        ik_buffer_t head;
+        ik_buffer_init(&head, path, sizeof(head_t));
+        append_head(&head, id);
+        res_t ignored = ik_file_write_private_fast(path, head.data, head.len);
+        (void)ignored;
     }
     talloc_free(path);
 }
 
-void ik_states_set_latest(const ik_states_t *states, const char *folder, const char *id)
+void ik_states_drop_latest(const ik_states_t *states)
 {
-    char *path = latest_path(NULL, states, folder);
-    /* A failure only makes the next session read the files again. */
-    res_t ignored = ik_file_write_private_fast(path, id, strlen(id));
-    (void)ignored;
-    talloc_free(path);
+    char *folder = ik_sprintf(NULL, "%s/states", states->blobs);
+    DIR *list = opendir(folder);
+    for (const struct dirent *entry; list != NULL && (entry = readdir(list)) != NULL;) {
+        char id[IK_STATE_ID_SIZE];
+        if (strncmp(entry->d_name, "latest-", strlen("latest-")) != 0) {
+            continue;
+        }
+        read_id(dirfd(list), entry->d_name, id);
+        if (id[0] == '\0' || faccessat(dirfd(list), id, F_OK, 0) != 0) {
+            unlinkat(dirfd(list), entry->d_name, 0);
+        }
+    }
+    if (list != NULL) {
+        closedir(list);
+    }
+    talloc_free(folder);
 }
 
 /* --- looking up ---------------------------------------------------------------------------- */

@@ -7,7 +7,8 @@
  *
  * On disk a state is a compressed file in BLOBS/states. It lists all entries, or only those in
  * which it differs from its base, another state. The modification time of the file tells when the
- * files were last compared with the state (see take.c).
+ * files were last compared with the state (see take.c). The latest state of a folder has a second
+ * name there.
  */
 #pragma once
 
@@ -58,7 +59,7 @@ typedef struct {
 /* A repository whose objects name contents. */
 typedef struct {
     const char *objects; /* path of its folder of objects */
-    char key[33];        /* where links to these objects are: BLOBS/files/git/KEY */
+    char key[33];        /* where links to these objects are: BLOBS/git/KEY */
 } ik_state_repository_t;
 
 typedef struct ik_state {
@@ -99,6 +100,8 @@ void ik_states_verified(ik_states_t *states, ik_state_t *state, int64_t when_ns)
 /* The last tree state that was taken of a folder; "" when there is none. */
 void ik_states_latest(const ik_states_t *states, const char *folder, char id[IK_STATE_ID_SIZE]);
 void ik_states_set_latest(const ik_states_t *states, const char *folder, const char *id);
+/* Forgets which states were the latest ones where these are gone. */
+void ik_states_drop_latest(const ik_states_t *states);
 bool ik_states_id_valid(const char *id);
 
 /* The entry listed for a path, NULL when there is none. */

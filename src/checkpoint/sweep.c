@@ -296,12 +296,10 @@ res_t ik_sweep_lock(const char *blobs, bool exclusive)
 {
     static int fd = -1;
     if (fd < 0) {
-        char *folder = ik_sprintf(NULL, "%s/files", blobs);
-        char *path = ik_sprintf(folder, "%s/lock", folder);
-        res_t made = ik_file_make_private_folder(folder);
-        fd = is_err(&made) ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        talloc_free(folder);
-        TRY(made);
+        TRY(ik_file_make_private_folder(blobs));
+        char *path = ik_sprintf(NULL, "%s/lock", blobs);
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        talloc_free(path);
     }
     int locked = -1;
     while (fd >= 0 && (locked = flock(fd, exclusive ? LOCK_EX : LOCK_SH)) != 0 && errno == EINTR) {
@@ -330,6 +328,7 @@ res_t ik_sweep_run(const void *ctx, const ik_sweep_request_t *request, ik_sweep_
             out->bytes += unlink(path) == 0 ? item->size : 0;
         }
     }
+    ik_states_drop_latest(sweep.states);
     ik_contents_sweep(sweep.contents, is_needed_name, &sweep, &out->removed, &out->bytes);
     out->bytes += ik_git_objects_sweep(objects, is_needed_key, &sweep);
     return OK;
