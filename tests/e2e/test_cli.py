@@ -29,7 +29,7 @@ USAGE = {
     "mcp show": "Usage: ikigai mcp show SERVER [--json] [--trust]",
     "mcp remove": "Usage: ikigai mcp remove SERVER",
     "mcp login": "Usage: ikigai mcp login SERVER [--no-browser]",
-    "acp": "Usage: ikigai acp [-m PROVIDER/MODEL] [--mode MODE] [--db URL] [--trust]",
+    "acp": "Usage: ikigai acp [-m PROVIDER/MODEL] [--mode MODE] [--db URL] [--trust] [--setup]",
     "mcp serve": "Usage: ikigai mcp serve [--tools A,B] [--mode auto|ask|plan|full] [--trust]",
     "trust": "Usage: ikigai trust [DIR] [--yes]",
     "untrust": "Usage: ikigai untrust [DIR]",
