@@ -20,7 +20,7 @@ MEASURED = {
     "a word in the sources of Linux": "grep literal",
     "100,000 messages resumed": "100,000 messages resumed",
 }
-PROVED = (1, 7, 15, 17)
+PROVED = (1, 7, 15, 26)  # named in the README
 
 
 def read(name):
@@ -39,9 +39,8 @@ def measured(benchmarks):
 def proved(promises):
     rows = {row["number"]: row for row in promises["promises"]}
     kept = sum(row["verdict"] == "kept" for row in rows.values())
-    return (f"{kept} of {len(rows)} promises kept. Four of them:\n\n"
-            + report.table(["promise", "figure"],
-                           [[rows[n]["promise"], rows[n]["figure"]] for n in PROVED]))
+    return (f"{kept} of {len(rows)} promises kept, among them:\n\n"
+            + "".join(f"- {rows[n]['promise']}\n" for n in PROVED if n in rows))
 
 
 def section():

@@ -143,8 +143,9 @@ class Picture:
 
 
 class Session(Picture):
-    """A terminal in which ikigai is asked to mend a small Python function: it reads the file, edits
-    it, which is shown as a diff, runs the tests and reports."""
+    """A terminal in which ikigai is asked to mend a small Python function and push the change: it
+    reads the file, edits it, which is shown as a diff, runs the tests, and asks before a command
+    gets the network."""
     files = {
         "slug.py": '''def slug(title):
     """The title of a page as a part of its address."""
@@ -163,26 +164,29 @@ print("4 titles, 0 wrong")
         Answer("I read it first.", calls=[Call("file_read", {"file_path": "slug.py"})],
                usage=Usage(input=2210, output=31)),
         Answer("`replace` makes a dash of **every** space. Splitting at whitespace and joining "
-               "again is shorter, and right:\n\n"
-               "- a run of spaces, tabs or newlines becomes *one* dash\n"
-               "- nothing is left of those at either end\n",
+               "again is shorter, and right:",
                calls=[Call("file_edit", {"file_path": "slug.py",
                                          "old_string": 'title.lower().replace(" ", "-")',
                                          "new_string": '"-".join(title.lower().split())'})],
                usage=Usage(input=2304, output=118)),
         Answer(calls=[Call("bash", {"command": "python3 -B test_slug.py"})],
                usage=Usage(input=2467, output=27)),
-        Answer("All four titles come out right now. What the change does:\n\n"
+        Answer("All four titles come out right now:\n\n"
                "| title | before | now |\n|---|---|---|\n"
                "| `One two` | `one-two` | `one-two` |\n"
                "| `Two  spaces` | `two--spaces` | `two-spaces` |\n"
                "| `And   three` | `and---three` | `and-three` |\n",
+               calls=[Call("bash", {"command": "git commit -am 'Join words by one dash' && git push",
+                                    "permissions": "network",
+                                    "reason": "to push to the server"})],
                usage=Usage(input=2533, output=96)),
     ]
 
     def play(self, stage):
-        stage.enter("two spaces in a title give two dashes; please fix slug() and run the tests",
-                    re.compile(r"^└ #3 ok .*and---three", re.M | re.S))
+        stage.tmux.send_text("two spaces in a title give two dashes; fix slug(), run the tests, push")
+        stage.tmux.send_keys("Enter")
+        stage.tmux.wait_for("n no")
+        stage.settle()
 
 
 class CustomTool(Picture):

@@ -246,13 +246,16 @@ class Readme(ScratchTest):
         self.assertIn(read("examples", "unfinished"), self.blocks("sh"))
         self.assertLessEqual(len(read("examples", "unfinished").splitlines()), 10)
 
-    def test_the_configuration_can_be_used(self):
-        self.write("home/config.json", self.blocks("json")[0], 0o600)
-        done = subprocess.run([IKIGAI, "doctor"], env=self.env, cwd=self.dir,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.assertNotIn("warning", done.stderr)
-        self.assertRegex(done.stdout, r"office +openai +http://gpu\.example:8000/v1")
-        self.assertIn("office/qwen3-coder", done.stdout)
+    def test_the_configurations_of_providers_can_be_used(self):
+        settings = re.findall(r"^```json\n(.*?)^```$", read("docs", "providers.md"), re.M | re.S)
+        self.assertGreater(len(settings), 4)
+        for config in settings:
+            self.write("home/config.json", config, 0o600)
+            done = subprocess.run([IKIGAI, "doctor"], env=self.env, cwd=self.dir,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.assertNotIn("warning", done.stderr, config)
+            model = json.loads(config).get("model", "")
+            self.assertIn(model, done.stdout, config)
 
     def test_every_tool_is_in_the_box(self):
         listed = subprocess.run([IKIGAI, "tool", "list", "--json"], env=self.env, cwd=self.dir,
