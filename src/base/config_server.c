@@ -59,6 +59,14 @@ static const char *read_text(reading_t *reading, const char *member, ik_json_spa
     return text;
 }
 
+/* Appends to a list that ends with NULL. */
+static void append(reading_t *reading, const char ***list, size_t *count, const char *text)
+{
+    *list = ik_resize_array(reading->server, *list, const char *, *count + 2);
+    (*list)[(*count)++] = text;
+    (*list)[*count] = NULL;
+}
+
 static const char **read_list(reading_t *reading, const char *member, ik_json_span_t value)
 {
     if (ik_json_kind(value) != IK_JSON_ARRAY) {
@@ -74,9 +82,7 @@ static const char **read_list(reading_t *reading, const char *member, ik_json_sp
         if (text == NULL || count == LIST_MAX) {
             return NULL;
         }
-        list = ik_resize_array(reading->server, list, const char *, count + 2);
-        list[count++] = text;
-        list[count] = NULL;
+        append(reading, &list, &count, text);
     }
     return list;
 }
@@ -125,10 +131,8 @@ static const char **read_pairs(reading_t *reading, const char *member, ik_json_s
         if (text == NULL) {
             return NULL;
         }
-        list = ik_resize_array(reading->server, list, const char *, count + 3);
-        list[count++] = name;
-        list[count++] = text;
-        list[count] = NULL;
+        append(reading, &list, &count, name);
+        append(reading, &list, &count, text);
     }
     return list;
 }

@@ -51,11 +51,6 @@ typedef struct {
     void *data;
 } call_t;
 
-static size_t max_output(const call_t *call)
-{
-    return (size_t)call->context->config->max_output_size;
-}
-
 /* --- the end ----------------------------------------------------------------------------- */
 
 static void on_deliver(void *data)
@@ -83,7 +78,8 @@ static void fail(call_t *call, const char *code, const char *error)
                                  .out = "",
                                  .err = err == NULL ? "" : err,
                                  .err_len = err == NULL ? 0 : strlen(err)};
-    call->result.envelope = ik_tool_wrap_failure(call->result.owner, &failure, max_output(call));
+    call->result.envelope =
+        ik_tool_wrap_failure(call->result.owner, &failure, ik_tool_max_output(call->context));
     call->result.success = false;
     deliver(call);
 }
@@ -110,7 +106,7 @@ static void on_images(void *data, const ik_tool_images_end_t *end)
     call_t *call = data;
     ik_json_span_t result = {end->result, end->result_len};
     call->result.envelope =
-        ik_tool_wrap_success(call->result.owner, result, max_output(call), NULL);
+        ik_tool_wrap_success(call->result.owner, result, ik_tool_max_output(call->context), NULL);
     call->result.success = true;
     ik_msg_image_t *images = ik_new_array(call->result.owner, ik_msg_image_t, end->count + 1);
     for (size_t i = 0; i < end->count; i++) {
@@ -144,7 +140,8 @@ static void take_result(call_t *call, ik_json_span_t result)
                                                                    .data = call});
         return;
     }
-    call->result.envelope = ik_tool_wrap_success(call->result.owner, span, max_output(call), NULL);
+    call->result.envelope =
+        ik_tool_wrap_success(call->result.owner, span, ik_tool_max_output(call->context), NULL);
     call->result.success = true;
     deliver(call);
 }

@@ -40,15 +40,10 @@ typedef struct {
     void *data;
 } call_t;
 
-static size_t max_output(const call_t *call)
-{
-    return (size_t)call->context->config->max_output_size;
-}
-
 /* Bytes that a tool may print apart from images. */
 static size_t max_printed(const call_t *call)
 {
-    return ESCAPE_FACTOR * max_output(call) + OUTPUT_SLACK;
+    return ESCAPE_FACTOR * ik_tool_max_output(call->context) + OUTPUT_SLACK;
 }
 
 /* --- from the process's end to the envelope ---------------------------------------------- */
@@ -73,7 +68,8 @@ static void set_failure(call_t *call, const char *code, const char *error,
                         const ik_process_result_t *process, const char *note)
 {
     ik_tool_failure_t failure = describe_failure(code, error, process, note);
-    call->result.envelope = ik_tool_wrap_failure(call->result.owner, &failure, max_output(call));
+    call->result.envelope =
+        ik_tool_wrap_failure(call->result.owner, &failure, ik_tool_max_output(call->context));
     call->result.success = false;
 }
 
@@ -82,8 +78,8 @@ static void set_unfinished(call_t *call, const char *code, const char *error,
                            ik_process_result_t *process)
 {
     ik_tool_failure_t failure = describe_failure(code, error, process, NULL);
-    call->result.envelope =
-        ik_tool_wrap_take_unfinished(call->result.owner, &process->out, &failure, max_output(call));
+    call->result.envelope = ik_tool_wrap_take_unfinished(
+        call->result.owner, &process->out, &failure, ik_tool_max_output(call->context));
     call->result.success = false;
 }
 
@@ -179,7 +175,7 @@ static void read_output(call_t *call, ik_process_result_t *process, const char *
                     process, note);
     } else if (valid) {
         call->result.envelope = ik_tool_wrap_take_success(call->result.owner, &process->out, result,
-                                                          max_output(call), note);
+                                                          ik_tool_max_output(call->context), note);
         call->result.success = true;
         keep_stderr(call, &process->err);
     } else {
@@ -293,8 +289,8 @@ static void on_images(void *data, const ik_tool_images_end_t *end)
 {
     call_t *call = data;
     ik_json_span_t result = {end->result, end->result_len};
-    call->result.envelope =
-        ik_tool_wrap_success(call->result.owner, result, max_output(call), call->note);
+    call->result.envelope = ik_tool_wrap_success(call->result.owner, result,
+                                                 ik_tool_max_output(call->context), call->note);
     call->result.success = true;
     ik_msg_image_t *images = ik_new_array(call->result.owner, ik_msg_image_t, end->count + 1);
     for (size_t i = 0; i < end->count; i++) {

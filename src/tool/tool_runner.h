@@ -30,6 +30,12 @@ typedef struct {
     const ik_host_operations_t *operations; /* what it serves; NULL: there is no host channel */
 } ik_tool_context_t;
 
+/* The bytes of output that a result may have. */
+static inline size_t ik_tool_max_output(const ik_tool_context_t *context)
+{
+    return (size_t)context->config->max_output_size;
+}
+
 typedef struct {
     char *envelope; /* exactly what the model gets */
     void *owner;    /* the talloc parent of the texts; steal it to keep them */

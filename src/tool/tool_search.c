@@ -132,8 +132,8 @@ static void *start(const void *ctx, const ik_tool_context_t *context,
         char *found = search(call, entry->peer, ik_strdup(call, query),
                              wanted < SHOWN_MAX ? (size_t)wanted : SHOWN_MAX);
         ik_json_span_t span = {found, strlen(found)};
-        call->result.envelope = ik_tool_wrap_success(
-            call->result.owner, span, (size_t)context->config->max_output_size, NULL);
+        call->result.envelope =
+            ik_tool_wrap_success(call->result.owner, span, ik_tool_max_output(context), NULL);
         call->result.success = true;
     }
     call->deliver = ik_timer_create(call, ik_process_host_loop(context->host), on_deliver, call);
