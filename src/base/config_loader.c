@@ -41,17 +41,25 @@ static bool has_room(ik_config_t *config)
     return config->warning_count < IK_CONFIG_WARNING_MAX;
 }
 
+/* Errors of the file system name the file themselves. */
+static char *join(const void *ctx, const char *place, const char *message)
+{
+    return strstr(message, place) != NULL ? ik_strdup(ctx, message)
+                                          : ik_sprintf(ctx, "%s: %s", place, message);
+}
+
 void ik_config_loader_warn_at(ik_config_loader_t *loader, const char *place, const char *message)
 {
     if (has_room(loader->config)) {
-        keep_warning(loader->config, ik_sprintf(loader->config, "%s: %s", place, message));
+        keep_warning(loader->config, join(loader->config, place, message));
     }
 }
 
 void ik_config_loader_fail_at(ik_config_loader_t *loader, const char *place, const res_t *error)
 {
     if (is_ok(&loader->error) && loader->source != IK_CONFIG_PROJECT) {
-        loader->error = ik_error_make(error->code, "%s: %s", place, error->message);
+        loader->error =
+            ik_error_make(error->code, "%s", join(loader->scratch, place, error->message));
     } else {
         ik_config_loader_warn_at(loader, place, error->message);
     }

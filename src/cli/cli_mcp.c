@@ -302,8 +302,8 @@ static json_t *make_entry(ik_cli_t *cli, const ik_cli_args_t *args, const char *
     const char **env = ik_cli_args_values(cli->ctx, args, "--env");
     const char **headers = ik_cli_args_values(cli->ctx, args, "--header");
     const char *cwd = ik_cli_args_value(args, "--cwd");
-    bool is_command = args->dashes_at == 1;
-    const char *target = args->args[1];
+    bool is_command = args->dashes_at == 1 && args->count > 1;
+    const char *target = args->count > 1 ? args->args[1] : NULL;
     json_t *entry = json_object();
     json_t *pairs = json_object();
     *fault = NULL;
@@ -313,6 +313,8 @@ static json_t *make_entry(ik_cli_t *cli, const ik_cli_args_t *args, const char *
         for (int i = 2; i < args->count; i++) {
             json_array_append_new(json_object_get(entry, "args"), json_string(args->args[i]));
         }
+    } else if (target == NULL) {
+        *fault = "Missing argument: a URL, or a command after --";
     } else if (strncmp(target, "http://", 7) == 0 || strncmp(target, "https://", 8) == 0) {
         json_object_set_new(entry, "type", json_string("http"));
         json_object_set_new(entry, "url", json_string(target));
@@ -445,7 +447,7 @@ const ik_cli_command_t ik_cli_mcp_add = {
                                    .help = "a header for a URL; may be given several times"},
                                   {.name = "--force", .help = "replace a server of that name"},
                                   {0}},
-    .min_args = 2,
+    .min_args = 1,
     .max_args = IK_CLI_ANY_NUMBER,
     .new_name = true,
     .run = run_add,

@@ -265,7 +265,7 @@ class Complaints(ConfigTest):
         self.assertIn(f"ikigai: {path}:2: effort must be a string\n",
                       self.ikigai("tool", "list", program=program, status=2).err)
         os.chmod(self.write(path, '{"max_tool_turns": 3}'), 0o666)
-        self.assertIn(f"ikigai: {path}: refused: ",
+        self.assertIn(f"ikigai: refused: {path}",
                       self.ikigai("tool", "list", program=program, status=2).err)
 
     def test_files_others_may_write(self):
@@ -273,7 +273,7 @@ class Complaints(ConfigTest):
         for mode in (0o666, 0o602):
             os.chmod(path, mode)
             done = self.ikigai("tool", "list", status=2)
-            self.assertIn(f"ikigai: {path}: refused: {path} can be changed by everyone", done.err)
+            self.assertIn(f"ikigai: refused: {path} can be changed by everyone", done.err)
             self.assertEqual(self.values()["max_tool_turns"], ("50", "built-in"))
         os.chmod(path, 0o600)
         os.chmod(self.home, 0o777)
@@ -298,7 +298,7 @@ class Complaints(ConfigTest):
         path = self.config({"max_tool_turns": 5}, "project")
         os.chmod(path, 0o666)
         done = self.ikigai("tool", "list")
-        self.assertIn(f"ikigai: warning: {path}: refused: ", done.err)
+        self.assertIn(f"ikigai: warning: refused: {path}", done.err)
         self.assertEqual(self.values()["max_tool_turns"], ("50", "built-in"))
 
     def test_odd_files(self):
@@ -379,7 +379,8 @@ class Project(ConfigTest):
         done = self.ikigai("tool", "list")
         lines = [line for line in done.err.splitlines() if line.startswith("ikigai: warning: ")]
         self.assertEqual(len(lines), 1, done.err)
-        self.assertRegex(lines[0], f"^ikigai: warning: {re.escape(path)}{words}")
+        self.assertRegex(lines[0], words)
+        self.assertEqual(lines[0].count(path), 1)
         self.assertIn("bash", done.out)
 
     def test_broken_project_files_are_warnings(self):
@@ -406,7 +407,7 @@ class Project(ConfigTest):
                             (lambda name: os.symlink("config.json", name), "cannot access"),
                             (huge, "is larger than")):
             make(path)
-            self.assert_warns(path, f": .*{words}")
+            self.assert_warns(path, words)
             (os.rmdir if os.path.isdir(path) else os.unlink)(path)
 
     def test_the_users_broken_or_special_file_is_an_error(self):

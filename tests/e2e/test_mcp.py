@@ -471,7 +471,9 @@ class Configuration(McpTest):
         self.ikigai("mcp", "add", "two", "https://example.org/mcp", "--header", "X-Key: v: w")
         self.assertIn("already", self.ikigai("mcp", "add", "one", "--", "other", status=1).err)
         self.ikigai("mcp", "add", "bad name", "--", "x", status=2)
-        self.ikigai("mcp", "add", "three", status=2)
+        for words in ([], ["--"]):
+            self.assertIn("Missing argument: a URL, or a command after --",
+                          self.ikigai("mcp", "add", "three", *words, status=2).err)
         self.ikigai("mcp", "add", "three", "prog", status=2)
         self.ikigai("mcp", "add", "three", "--env", "novalue", "--", "prog", status=2)
         # What the configuration would refuse is not written to it.
