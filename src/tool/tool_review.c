@@ -147,71 +147,73 @@ char *ik_tool_review_format_files(const void *ctx, const ik_trust_status_t *stat
     return ik_buffer_finish(&out);
 }
 
-char *ik_tool_review_effects(const void *ctx, const ik_tool_registry_t *registry)
+/* What the tools of the project declare besides writing in it, and the user has to know of. */
+typedef enum { EFFECTS, HOST } declared_t;
+
+static bool declares(const ik_tool_registry_entry_t *entry, declared_t what)
 {
+    return what == EFFECTS ? ik_tool_registry_declares_more(entry)
+                           : entry->source == IK_TOOL_PROJECT && entry->schema->host != 0;
+}
+
+static char *list_declared(const void *ctx, const ik_tool_registry_t *registry, declared_t what)
+{
+    static const char *const headings[] = {
+        [EFFECTS] = "These tools want more than to write in the project:\n",
+        [HOST] = "These tools ask ikigai for something while they run:\n",
+    };
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the registry */
     for (size_t i = 0; i < registry->count; i++) {
         const ik_tool_registry_entry_t *entry = registry->entries[i];
-        if (ik_tool_registry_declares_more(entry) && !entry->more_granted) {
-            char *effects = ik_tool_describe_effects(NULL, &entry->schema->effects);
-            ik_buffer_append_format(
-                &out, "%s  %s: %s\n",
-                out.len == 0 ? "These tools want more than to write in the project:\n" : "",
-                entry->name, effects);
-            talloc_free(effects);
+        if (declares(entry, what) && !(what == EFFECTS && entry->more_granted)) {
+            char *text = what == EFFECTS ? ik_tool_describe_effects(NULL, &entry->schema->effects)
+                                         : ik_tool_describe_host(NULL, entry->schema->host);
+            ik_buffer_append_format(&out, "%s  %s: %s%s\n", out.len == 0 ? headings[what] : "",
+                                    entry->name, what == HOST ? "host " : "", text);
+            talloc_free(text);
         }
     }
     return out.len == 0 ? NULL : ik_buffer_finish(&out);
 }
 
-res_t ik_tool_review_allow_effects(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
-                                   const ik_tool_registry_t *registry)
+static res_t allow_declared(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                            const ik_tool_registry_t *registry, declared_t what)
 {
     ik_trust_extra_t *extras = ik_new_array(NULL, ik_trust_extra_t, registry->count);
     size_t count = 0;
     for (size_t i = 0; i < registry->count; i++) {
         const ik_tool_registry_entry_t *entry = registry->entries[i];
-        if (ik_tool_registry_declares_more(entry)) {
-            extras[count++] =
-                (ik_trust_extra_t){.tool = entry->name, .effects = entry->schema->effects};
+        if (declares(entry, what)) {
+            extras[count++] = (ik_trust_extra_t){.tool = entry->name,
+                                                 .effects = entry->schema->effects,
+                                                 .host = entry->schema->host};
         }
     }
-    res_t recorded = ik_trust_grant_extras(paths, snapshot, extras, count);
+    res_t recorded = what == EFFECTS ? ik_trust_grant_extras(paths, snapshot, extras, count)
+                                     : ik_trust_grant_host(paths, snapshot, extras, count);
     talloc_free(extras);
     return recorded;
 }
 
+char *ik_tool_review_effects(const void *ctx, const ik_tool_registry_t *registry)
+{
+    return list_declared(ctx, registry, EFFECTS);
+}
+
+res_t ik_tool_review_allow_effects(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
+                                   const ik_tool_registry_t *registry)
+{
+    return allow_declared(paths, snapshot, registry, EFFECTS);
+}
+
 char *ik_tool_review_host(const void *ctx, const ik_tool_registry_t *registry)
 {
-    ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the registry */
-    for (size_t i = 0; i < registry->count; i++) {
-        const ik_tool_registry_entry_t *entry = registry->entries[i];
-        if (entry->source == IK_TOOL_PROJECT && entry->schema->host != 0) {
-            char *host = ik_tool_describe_host(NULL, entry->schema->host);
-            ik_buffer_append_format(
-                &out, "%s  %s: host %s\n",
-                out.len == 0 ? "These tools ask ikigai for something while they run:\n" : "",
-                entry->name, host);
-            talloc_free(host);
-        }
-    }
-    return out.len == 0 ? NULL : ik_buffer_finish(&out);
+    return list_declared(ctx, registry, HOST);
 }
 
 res_t ik_tool_review_allow_host(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
                                 const ik_tool_registry_t *registry)
 {
-    ik_trust_host_t *hosts = ik_new_array(NULL, ik_trust_host_t, registry->count);
-    size_t count = 0;
-    for (size_t i = 0; i < registry->count; i++) {
-        const ik_tool_registry_entry_t *entry = registry->entries[i];
-        if (entry->source == IK_TOOL_PROJECT && entry->schema->host != 0) {
-            hosts[count++] = (ik_trust_host_t){.tool = entry->name, .host = entry->schema->host};
-        }
-    }
-    res_t recorded = ik_trust_grant_host(paths, snapshot, hosts, count);
-    talloc_free(hosts);
-    return recorded;
+    return allow_declared(paths, snapshot, registry, HOST);
 }

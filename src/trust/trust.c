@@ -262,10 +262,10 @@ static void read_host(ik_trust_status_t *status, json_t *record)
     json_t *recorded = json_object_get(record, "host");
     const char *tool;
     json_t *names;
-    status->hosts = ik_new_array(status, ik_trust_host_t, json_object_size(recorded));
+    status->hosts = ik_new_array(status, ik_trust_extra_t, json_object_size(recorded));
     json_object_foreach(recorded, tool, names)
     {
-        ik_trust_host_t *host = &status->hosts[status->host_count++];
+        ik_trust_extra_t *host = &status->hosts[status->host_count++];
         size_t i;
         json_t *name;
         host->tool = ik_strdup(status, tool);
@@ -377,7 +377,7 @@ res_t ik_trust_grant_extras(const ik_paths_t *paths, const ik_trust_snapshot_t *
 }
 
 res_t ik_trust_grant_host(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
-                          const ik_trust_host_t *hosts, size_t count)
+                          const ik_trust_extra_t *hosts, size_t count)
 {
     json_t *host = json_object();
     for (size_t i = 0; i < count; i++) {

@@ -25,16 +25,11 @@ typedef enum {
     IK_TRUST_REFUSED, /* cannot be trusted in its present state; see reason */
 } ik_trust_state_t;
 
-/* What a tool may ask ikigai for (ik_host_op_t), as the user was shown it. */
-typedef struct {
-    const char *tool;
-    unsigned host;
-} ik_trust_host_t;
-
-/* What a tool was allowed beyond writing in the project. */
+/* What a tool was allowed beyond writing in the project: effects, or what it may ask ikigai for. */
 typedef struct {
     const char *tool;
     ik_effects_t effects;
+    unsigned host; /* ik_host_op_t, as the user was shown it */
 } ik_trust_extra_t;
 
 typedef struct {
@@ -43,9 +38,9 @@ typedef struct {
     char *changed;                 /* CHANGED: the first file that differs, and how */
     char *trusted_hash;            /* CHANGED: of the trusted version; its copy may still exist */
     char *reason;                  /* REFUSED */
-    ik_trust_extra_t *extras;      /* GIVEN */
+    ik_trust_extra_t *extras;      /* GIVEN: effects */
     size_t extra_count;
-    ik_trust_host_t *hosts; /* GIVEN */
+    ik_trust_extra_t *hosts; /* GIVEN: host */
     size_t host_count;
 } ik_trust_status_t;
 
@@ -66,7 +61,7 @@ bool ik_trust_allows(const ik_trust_status_t *status, const char *tool, ik_effec
 
 /* Records what tools of the trusted folder may ask ikigai for, when it was shown to the user. */
 res_t ik_trust_grant_host(const ik_paths_t *paths, const ik_trust_snapshot_t *snapshot,
-                          const ik_trust_host_t *hosts, size_t count);
+                          const ik_trust_extra_t *hosts, size_t count);
 bool ik_trust_allows_host(const ik_trust_status_t *status, const char *tool, unsigned host);
 
 /* Removes the decision, and the copy unless another trusted folder uses it. *known is set to
