@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "base/print.h"
 #include "cli/cli_options.h"
+#include "tool/host_channel.h"
 
 static const ik_cli_command_t *const commands[] = {
     &ik_cli_tool_list,      &ik_cli_tool_show,      &ik_cli_tool_run,
@@ -412,6 +413,18 @@ bool ik_cli_accept_confinement(const ik_cli_t *cli)
         ik_cli_fail(sufficient.message);
     }
     return is_ok(&sufficient);
+}
+
+ik_tool_context_t ik_cli_tool_context(const ik_cli_t *cli)
+{
+    return (ik_tool_context_t){
+        .host = cli->host,
+        .config = cli->config,
+        .folder = cli->paths->cwd,
+        .file_read = ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools),
+        .program = cli->paths->program,
+        .operations = &ik_host_operations_absent,
+    };
 }
 
 enum { SERVERS_MS = 300 }; /* for servers to exit by themselves */

@@ -22,6 +22,7 @@
 #include "confinement/confinement.h"
 #include "io/process.h"
 #include "mcp/mcp.h"
+#include "tool/tool_runner.h"
 
 /* Exit statuses of the program. */
 enum { IK_CLI_DONE = 0, IK_CLI_FAILED = 1, IK_CLI_USAGE = 2, IK_CLI_INTERRUPTED = 130 };
@@ -167,6 +168,8 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv);
 bool ik_cli_accept_config(const ik_cli_t *cli);
 /* Whether tools can be confined as the configuration requires; else prints why not on stderr. */
 bool ik_cli_accept_confinement(const ik_cli_t *cli);
+/* How tools run in the current folder, without a session that they could ask for something. */
+ik_tool_context_t ik_cli_tool_context(const ik_cli_t *cli);
 /* Whether a command's name begins with this word. */
 bool ik_cli_begins_command(const char *word);
 /* Whether these words, separated by single blanks, begin with the whole name of a command. */

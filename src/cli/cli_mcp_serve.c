@@ -63,14 +63,8 @@ static int run_serve(ik_cli_t *cli, const ik_cli_args_t *args)
     if (!ik_cli_accept_confinement(cli)) {
         return IK_CLI_USAGE;
     }
-    ik_tool_context_t context = {.host = cli->host,
-                                 .config = cli->config,
-                                 .folder = cli->paths->cwd,
-                                 .file_read =
-                                     ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools),
-                                 .images = cli->paths->images,
-                                 .program = cli->paths->program,
-                                 .operations = &ik_host_operations_absent};
+    ik_tool_context_t context = ik_cli_tool_context(cli);
+    context.images = cli->paths->images;
     ik_mcp_serve_options_t options = {.loop = cli->loop,
                                       .registry = &offered,
                                       .context = &context,

@@ -249,13 +249,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (!ik_cli_accept_confinement(cli)) {
         return IK_CLI_USAGE;
     }
-    ik_tool_context_t context = {.host = cli->host,
-                                 .config = cli->config,
-                                 .folder = cli->paths->cwd,
-                                 .file_read =
-                                     ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools),
-                                 .program = cli->paths->program,
-                                 .operations = &ik_host_operations_absent};
+    ik_tool_context_t context = ik_cli_tool_context(cli);
     gated_t gated = {.ctx = cli->ctx,
                      .request = {.name = args->args[0],
                                  .arguments = input.data,

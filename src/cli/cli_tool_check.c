@@ -285,11 +285,8 @@ static const char *check_images(const examination_t *exam, ik_json_span_t value)
 {
     ik_cli_t *cli = exam->cli;
     described_t described = {.ctx = cli->ctx};
-    const ik_tool_context_t context = {
-        .host = cli->host,
-        .config = cli->config,
-        .folder = exam->folder,
-        .file_read = ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools)};
+    ik_tool_context_t context = ik_cli_tool_context(cli);
+    context.folder = exam->folder;
     ik_tool_images_options_t options = {.context = &context,
                                         .host = cli->host,
                                         .tool = exam->schema->name,
