@@ -24,23 +24,13 @@ typedef struct {
 
 /* --- rows ---------------------------------------------------------------------------------- */
 
-/* "200k", "1M"; "" when not known. */
-static void append_window(ik_buffer_t *out, int64_t tokens)
-{
-    if (tokens >= 1000000) {
-        ik_buffer_append_format(out, "%.3gM", (double)tokens / 1e6);
-    } else if (tokens > 0) {
-        ik_buffer_append_format(out, "%lldk", (long long)(tokens + 500) / 1000);
-    }
-}
-
 /* Window, price of a million tokens in and out, and whether there is a key. */
 static char *format_columns(const void *ctx, const ik_config_provider_t *provider, int64_t context,
                             double input, double output)
 {
     ik_buffer_t note;
     ik_buffer_init(&note, ctx, IK_BUFFER_UNLIMITED); /* a few numbers */
-    append_window(&note, context);
+    ik_buffer_append_text(&note, context <= 0 ? "" : ik_figure_of_window(context).text);
     ik_buffer_append_byte(&note, '\t');
     if (input >= 0 && output >= 0) {
         ik_buffer_append_format(&note, "$%g/$%g", input, output);

@@ -265,7 +265,8 @@ static char *describe_model(const void *ctx, const ik_setup_t *setup,
     int64_t context = entry->context > 0 ? entry->context : facts->context;
     double input = entry->input >= 0 ? entry->input : facts->price.input;
     double output = entry->output >= 0 ? entry->output : facts->price.output;
-    char *window = context <= 0 ? "" : ik_sprintf(ctx, "%lldk tokens", (long long)(context / 1000));
+    char *window =
+        context <= 0 ? "" : ik_sprintf(ctx, "%s tokens", ik_figure_of_window(context).text);
     return input < 0 || output < 0
                ? window
                : ik_sprintf(ctx, "%s\t$%g in, $%g out per million", window, input, output);
