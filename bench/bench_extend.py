@@ -64,24 +64,24 @@ def bench_hook(scratch):
            "its own spawn", spawn, 1.2)
 
 
-def bench_skills(scratch):
+def bench_start(scratch, fill, name, most):
     """The quietest ten of forty starts, because the difference is a small part of a start."""
     with Server(scratch, "--fast", "0", "--tool", "glob", "--args", "{}") as server:
-        runs = alternate(homes(scratch, server.url, skills), 40)
+        runs = alternate(homes(scratch, server.url, fill), 40)
     received = [t[0] for t in server.times()]
 
     def first_request(run):
         return next(t for t in received if t >= run.begin) - run.begin
     ours, bare = (statistics.mean(sorted(map(first_request, some))[:10]) / 1e6 for some in runs)
-    report(f"what {SKILLS} skills add to exec to first request", max(ours - bare, 0), "ms",
-           "exec to first request without them", bare, 1, absolute=True)
+    report(f"what {name} add to exec to first request", max(ours - bare, 0), "ms",
+           "exec to first request without them", bare, most, absolute=True)
 
 
 def main():
     scratch = tempfile.mkdtemp(prefix="ikigai-bench-")
     try:
         bench_hook(scratch)
-        bench_skills(scratch)
+        bench_start(scratch, skills, f"{SKILLS} skills", 1)
     finally:
         shutil.rmtree(scratch)
 

@@ -3,14 +3,12 @@ configured servers add to a warm start."""
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 
-from bench_extend import alternate, homes
+from bench_extend import bench_start
 from bench_tools import BUILD, IKIGAI, report
-from bench_turns import Server
 
 OBJECTS = os.path.join(BUILD, "bench")
 ECHO = os.path.join(OBJECTS, "mcp_echo")
@@ -42,23 +40,11 @@ def bench_call(scratch):
            times["server"] / 1000, 0.5, absolute=True)
 
 
-def bench_start(scratch):
-    with Server(scratch, "--fast", "0", "--tool", "glob", "--args", "{}") as server:
-        runs = alternate(homes(scratch, server.url, ten), 40)
-    received = [t[0] for t in server.times()]
-
-    def first_request(run):
-        return next(t for t in received if t >= run.begin) - run.begin
-    ours, bare = (statistics.mean(sorted(map(first_request, some))[:10]) / 1e6 for some in runs)
-    report("what ten configured servers add to exec to first request", max(ours - bare, 0), "ms",
-           "exec to first request without them", bare, 0.3, absolute=True)
-
-
 def main():
     scratch = tempfile.mkdtemp(prefix="ikigai-bench-")
     try:
         bench_call(scratch)
-        bench_start(scratch)
+        bench_start(scratch, ten, "ten configured servers", 0.3)
     finally:
         shutil.rmtree(scratch)
 
