@@ -24,7 +24,9 @@ char *ik_acp_text(const void *ctx, ik_json_span_t params, const char *name)
     return strlen(text) == len ? text : NULL;
 }
 
-char *ik_acp_session_folder(const void *ctx, ik_rpc_request_t *request)
+/* The absolute path of params.cwd as the file system knows it, on ctx; NULL: the request is
+ * refused. */
+static char *read_folder(const void *ctx, ik_rpc_request_t *request)
 {
     char real[PATH_MAX];
     struct stat status;
@@ -260,7 +262,7 @@ static bool accept_more(const ik_acp_t *acp, ik_rpc_request_t *request,
 void ik_acp_session_new(ik_acp_t *acp, ik_rpc_request_t *request)
 {
     void *scratch = talloc_new(acp);
-    char *folder = ik_acp_session_folder(scratch, request);
+    char *folder = read_folder(scratch, request);
     ik_config_servers_t *servers = NULL;
     if (folder != NULL && !ik_acp_servers_read(scratch, request->params, &servers)) {
         servers = NULL;
@@ -324,7 +326,7 @@ void ik_acp_session_open(ik_acp_t *acp, ik_rpc_request_t *request, bool replays)
         ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, "sessionId must be a string", NULL);
     } else if (!is_id(id)) {
         refuse_unknown(request, id);
-    } else if ((folder = ik_acp_session_folder(scratch, request)) != NULL &&
+    } else if ((folder = read_folder(scratch, request)) != NULL &&
                accept_more(acp, request, servers)) {
         if (session != NULL) {
             open_again(session, request, folder, replays);

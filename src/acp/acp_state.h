@@ -89,9 +89,6 @@ ik_acp_session_t *ik_acp_session_find(ik_acp_t *acp, const char *id);
 void ik_acp_session_leave(ik_acp_session_t *session, ik_rpc_request_t *closing);
 /* Frees the sessions that leave and do not work any more. */
 void ik_acp_session_reap(void *acp);
-/* The absolute path of params.cwd as the file system knows it, on ctx; NULL: the request is
- * refused. */
-char *ik_acp_session_folder(const void *ctx, ik_rpc_request_t *request);
 /* A string of the params, on ctx; NULL: there is none. */
 char *ik_acp_text(const void *ctx, ik_json_span_t params, const char *name);
 
@@ -134,8 +131,6 @@ void ik_acp_update_text(ik_acp_session_t *session, const char *kind, const char 
 void ik_acp_update_usage(ik_acp_session_t *session);
 /* The next part begins another message. */
 void ik_acp_update_end_message(ik_acp_session_t *session);
-/* Sends an image of a message that is replayed. */
-void ik_acp_update_image(ik_acp_session_t *session, const char *kind, const ik_msg_image_t *image);
 /* Sends the list that the result of a call of todo holds. */
 void ik_acp_update_plan(ik_acp_session_t *session, ik_json_span_t result);
 void ik_acp_update_title(ik_acp_session_t *session);

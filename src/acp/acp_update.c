@@ -50,7 +50,8 @@ void ik_acp_update_text(ik_acp_session_t *session, const char *kind, const char 
     ik_acp_update_send(session, &update);
 }
 
-void ik_acp_update_image(ik_acp_session_t *session, const char *kind, const ik_msg_image_t *image)
+/* Sends an image of a message that is replayed. */
+static void send_image(ik_acp_session_t *session, const char *kind, const ik_msg_image_t *image)
 {
     ik_buffer_t update;
     char *bytes;
@@ -152,7 +153,7 @@ static void replay_message(ik_acp_session_t *session, const ik_msg_t *message)
             ik_acp_update_text(session, kind, message->content, strlen(message->content));
         }
         for (size_t i = 0; i < count; i++) {
-            ik_acp_update_image(session, kind, &images[i]);
+            send_image(session, kind, &images[i]);
         }
     } else if (ik_msg_is(message, IK_MSG_TOOL_CALL)) {
         ik_acp_call_announce(session, message, true);

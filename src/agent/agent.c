@@ -104,7 +104,9 @@ void ik_agent_record_checkpoint(ik_agent_t *agent, ik_msg_phase_t phase, const c
     talloc_free(message);
 }
 
-void ik_agent_drop_refused_turn(ik_agent_t *agent)
+/* Drops a turn that ended in a refusal: providers want it left out of later requests. It stays in
+ * the store, and repair drops it whenever the session is loaded. Only between turns. */
+static void drop_refused_turn(ik_agent_t *agent)
 {
     ik_conversation_t *conversation = agent->conversation;
     ik_json_span_t refused;
@@ -236,7 +238,7 @@ int64_t ik_agent_number(const ik_agent_t *agent)
 static void append_user(ik_agent_t *agent, const char *text, const char *data_json)
 {
     assert(agent->turn == NULL);
-    ik_agent_drop_refused_turn(agent);
+    drop_refused_turn(agent);
     ik_msg_t *messages[] = {agent->system, ik_msg_create(NULL, IK_MSG_USER, text, data_json)};
     size_t skipped = agent->system == NULL ? 1 : 0;
     agent->system = NULL;
@@ -257,7 +259,7 @@ void ik_agent_start_turn(ik_agent_t *agent, const char *text, const char *data_j
 bool ik_agent_compact(ik_agent_t *agent, const char *focus)
 {
     assert(agent->turn == NULL);
-    ik_agent_drop_refused_turn(agent);
+    drop_refused_turn(agent);
     return agent->conversation->count > 0 && ik_turn_start_compaction(agent, focus);
 }
 

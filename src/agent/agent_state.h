@@ -48,8 +48,5 @@ void ik_agent_record_checkpoint(ik_agent_t *agent, ik_msg_phase_t phase, const c
                                 size_t count);
 /* What of the conversation is sent, up to date. */
 const ik_context_t *ik_agent_context(ik_agent_t *agent);
-/* Drops a turn that ended in a refusal: providers want it left out of later requests. It stays in
- * the store, and repair drops it whenever the session is loaded. Only between turns. */
-void ik_agent_drop_refused_turn(ik_agent_t *agent);
 /* Switches to next_target, if there is one. Only while no request is running. */
 bool ik_agent_use_next_target(ik_agent_t *agent);

@@ -59,18 +59,6 @@ res_t ik_blob_put(const char *folder, const char *bytes, size_t len, ik_blob_nam
     return result;
 }
 
-bool ik_blob_has(const char *folder, const char *name)
-{
-    struct stat status;
-    if (!ik_blob_is_name(name)) {
-        return false;
-    }
-    char *path = ik_blob_path(NULL, folder, name);
-    bool found = lstat(path, &status) == 0 && S_ISREG(status.st_mode);
-    talloc_free(path);
-    return found;
-}
-
 res_t ik_blob_get(const void *ctx, const char *folder, const char *name, size_t max, char **bytes,
                   size_t *len)
 {

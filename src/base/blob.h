@@ -25,8 +25,6 @@ char *ik_blob_path(const void *ctx, const char *folder, const char *name);
 
 /* Stores the bytes, unless they are there already, and makes the folder when it is missing. */
 res_t ik_blob_put(const char *folder, const char *bytes, size_t len, ik_blob_name_t *name);
-/* Whether there is a blob of that name; its bytes are not read. */
-bool ik_blob_has(const char *folder, const char *name);
 /* Reads a blob, on ctx and NUL-terminated. IK_ERR_INVALID: not a name; IK_ERR_NOT_FOUND;
  * IK_ERR_LIMIT: it is longer than max; IK_ERR_DAMAGED: its bytes are not those that were stored. */
 res_t ik_blob_get(const void *ctx, const char *folder, const char *name, size_t max, char **bytes,

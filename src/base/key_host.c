@@ -14,7 +14,8 @@
 
 enum { FILE_MAX = 1024 * 1024 };
 
-char *ik_key_host_origin(const void *ctx, const char *url)
+/* Scheme, host and port of a URL: "https://gateway.example", "http://box:8080", on ctx. */
+static char *origin_of(const void *ctx, const char *url)
 {
     size_t scheme_len = strcspn(url, ":");
     const char *authority = url + scheme_len + strlen("://");
@@ -48,7 +49,7 @@ static bool is_free(const void *ctx, const ik_config_provider_t *provider, const
 {
     const ik_config_key_t *key = ik_config_find_key(IK_CONFIG_PROVIDER, "base_url");
     const char *own = ik_config_provider_own_url(provider->name);
-    if (is_loopback(origin) || own == NULL || strcmp(ik_key_host_origin(ctx, own), origin) == 0) {
+    if (is_loopback(origin) || own == NULL || strcmp(origin_of(ctx, own), origin) == 0) {
         return true;
     }
     return ik_config_key_source(key, provider) == IK_CONFIG_ENVIRONMENT && !provider->key_from_file;
@@ -70,7 +71,7 @@ static bool is_confirmed(const void *ctx, const ik_paths_t *paths, const char *p
     {
         const char *kept = json_string_value(value);
         found = found || (kept != NULL && strstr(kept, "://") != NULL &&
-                          strcmp(ik_key_host_origin(ctx, kept), origin) == 0);
+                          strcmp(origin_of(ctx, kept), origin) == 0);
     }
     json_decref(root);
     return found;
@@ -82,7 +83,7 @@ char *ik_key_host_to_confirm(const void *ctx, const ik_paths_t *paths,
     if (provider->base_url == NULL) {
         return NULL;
     }
-    char *origin = ik_key_host_origin(ctx, provider->base_url);
+    char *origin = origin_of(ctx, provider->base_url);
     void *scratch = talloc_new(NULL);
     bool needed = !is_free(scratch, provider, origin) &&
                   !is_confirmed(scratch, paths, provider->name, origin);

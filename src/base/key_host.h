@@ -8,8 +8,6 @@
 
 #include "base/config.h"
 
-/* Scheme, host and port of a URL: "https://gateway.example", "http://box:8080", on ctx. */
-char *ik_key_host_origin(const void *ctx, const char *url);
 /* The origin that the user has to confirm before the provider's key may be sent there, on ctx;
  * NULL: none. */
 char *ik_key_host_to_confirm(const void *ctx, const ik_paths_t *paths,

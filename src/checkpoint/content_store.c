@@ -382,7 +382,7 @@ static bool is_empty(const unsigned char *name)
     return memcmp(name, empty, IK_BLAKE2B_SIZE) == 0;
 }
 
-bool ik_contents_has(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE])
+static bool has_content(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE])
 {
     if (is_empty(name)) {
         return true;
@@ -445,7 +445,7 @@ static int move_into_place(ik_contents_t *contents, const char *temporary,
 int ik_contents_put(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE],
                     const char *bytes, size_t len)
 {
-    if (ik_contents_has(contents, name)) {
+    if (has_content(contents, name)) {
         return 0;
     }
     if (!open_folder(contents, true)) {
@@ -551,7 +551,7 @@ int ik_contents_put_file(ik_contents_t *contents, int fd, uint64_t size,
         error = errno;
     }
     close(to);
-    if (error != 0 || ik_contents_has(contents, name)) {
+    if (error != 0 || has_content(contents, name)) {
         unlinkat(contents->folder, temporary, 0);
         return error;
     }

@@ -26,7 +26,6 @@ int ik_contents_end_batch(ik_contents_t *contents);
 /* Forgets what was stored since begin_batch. */
 void ik_contents_drop_batch(ik_contents_t *contents);
 
-bool ik_contents_has(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE]);
 int ik_contents_put(ik_contents_t *contents, const unsigned char name[IK_BLAKE2B_SIZE],
                     const char *bytes, size_t len);
 /* Copies from an open file while its hash is computed. The file must have exactly size bytes;

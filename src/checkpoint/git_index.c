@@ -279,16 +279,6 @@ bool ik_git_index_tracks(const ik_git_index_t *index, const char *path, size_t l
     return memcmp(entry->path, path, len) == 0 && (path[len - 1] == '/' || entry->len == len);
 }
 
-const ik_git_index_entry_t *ik_git_index_find(const ik_git_index_t *index, const char *path,
-                                              size_t len)
-{
-    size_t at = ik_git_index_lower_bound(index, path, len);
-    if (at == index->count || compare(&index->entries[at], path, len) != 0) {
-        return NULL;
-    }
-    return index->entries[at].usable ? &index->entries[at] : NULL;
-}
-
 /* The mode is compared as git does: the type, and whether the owner may execute it. */
 bool ik_git_index_is_clean(const ik_git_index_entry_t *entry, const struct stat *st,
                            int64_t index_mtime_ns)

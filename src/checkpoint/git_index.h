@@ -56,9 +56,6 @@ size_t ik_git_index_lower_bound_near(const ik_git_index_t *index, size_t last, c
                                      size_t len);
 /* Whether a path is tracked, or for a path that ends in a slash, something below it. */
 bool ik_git_index_tracks(const ik_git_index_t *index, const char *path, size_t len);
-/* The entry of a file; NULL when there is none of stage 0. */
-const ik_git_index_entry_t *ik_git_index_find(const ik_git_index_t *index, const char *path,
-                                              size_t len);
 /* Whether the file has not changed since git stored the entry in the index, which was written at
  * that time. */
 bool ik_git_index_is_clean(const ik_git_index_entry_t *entry, const struct stat *st,

@@ -122,10 +122,6 @@ typedef struct {
 ik_state_item_t *ik_state_list(const void *ctx, const ik_state_t *state, size_t *count);
 
 int ik_state_compare_paths(const char *a, size_t a_len, const char *b, size_t b_len);
-static inline bool ik_entry_has_content(const ik_entry_t *entry)
-{
-    return entry->naming != IK_NAMED_NOT;
-}
 static inline size_t ik_naming_size(uint8_t naming)
 {
     return naming == IK_NAMED_NOT ? 0 : naming == IK_NAMED_SHA1 ? 20 : 32;

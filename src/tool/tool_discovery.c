@@ -585,11 +585,6 @@ ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
     return discovery;
 }
 
-bool ik_tool_discovery_is_complete(const ik_tool_discovery_t *discovery)
-{
-    return discovery->complete;
-}
-
 const ik_tool_discovery_result_t *ik_tool_discovery_result(const ik_tool_discovery_t *discovery)
 {
     return discovery->complete ? &discovery->result : NULL;

@@ -89,7 +89,6 @@ typedef struct ik_tool_discovery ik_tool_discovery_t;
 ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
                                              const ik_tool_discovery_options_t *options,
                                              void (*on_done)(void *data), void *data);
-bool ik_tool_discovery_is_complete(const ik_tool_discovery_t *discovery);
 /* NULL until the discovery is complete. */
 const ik_tool_discovery_result_t *ik_tool_discovery_result(const ik_tool_discovery_t *discovery);
 

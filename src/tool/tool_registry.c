@@ -153,18 +153,6 @@ const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t
     return found ? registry->entries[at] : NULL;
 }
 
-json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < registry->count; i++) {
-        const ik_tool_schema_t *schema = registry->entries[i]->schema;
-        json_array_append_new(all,
-                              json_pack("{s:s, s:s, s:O}", "name", schema->name, "description",
-                                        schema->description, "parameters", schema->parameters));
-    }
-    return all;
-}
-
 /* --- what changed ------------------------------------------------------------------------ */
 
 typedef bool differs_fn(const ik_tool_registry_entry_t *entry,

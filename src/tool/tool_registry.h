@@ -72,10 +72,6 @@ ik_tool_registry_t *ik_tool_registry_select(const void *ctx, const ik_tool_regis
 const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t *registry,
                                                         const char *name);
 
-/* All tools as [{name, description, parameters}, …], a new reference. Equal tools give equal bytes.
- */
-json_t *ik_tool_registry_build_all(const ik_tool_registry_t *registry);
-
 /* "New: a, b. Gone: c. Changed: d."; NULL when nothing differs. before may be NULL: no tools. */
 char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_t *before,
                                         const ik_tool_registry_t *after);

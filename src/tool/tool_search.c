@@ -176,7 +176,8 @@ bool ik_tool_search_applies(const ik_tool_registry_t *registry)
     return entry != NULL && entry->runner == &runner;
 }
 
-size_t ik_tool_search_sentence(const char *description)
+/* The first sentence of a description: its length in bytes. */
+static size_t measure_sentence(const char *description)
 {
     const char *end = strstr(description, ". ");
     size_t len = strcspn(description, "\r\n");
@@ -196,8 +197,8 @@ char *ik_tool_search_catalogue(const void *ctx, const ik_tool_registry_t *regist
         const ik_tool_registry_entry_t *entry = registry->entries[i];
         if (entry->source == IK_TOOL_SERVER) {
             const char *text = entry->schema->description;
-            ik_buffer_append_format(&out, "- %s: %.*s\n", entry->name,
-                                    (int)ik_tool_search_sentence(text), text);
+            ik_buffer_append_format(&out, "- %s: %.*s\n", entry->name, (int)measure_sentence(text),
+                                    text);
         }
     }
     return ik_buffer_finish(&out);

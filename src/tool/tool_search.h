@@ -19,7 +19,5 @@ bool ik_tool_search_applies(const ik_tool_registry_t *registry);
 /* The names and first sentences of the tools of servers, a paragraph for the model, on ctx. */
 char *ik_tool_search_catalogue(const void *ctx, const ik_tool_registry_t *registry);
 
-/* The first sentence of a description: its length in bytes. */
-size_t ik_tool_search_sentence(const char *description);
 /* How an envelope of tool_search begins. */
 extern const char ik_tool_search_opening[];

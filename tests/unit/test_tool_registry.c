@@ -38,9 +38,16 @@ static res_t add(const char *name, const char *origin, ik_tool_source_t source)
     return added;
 }
 
+/* The parts of all schemas that requests contain, in the order of the registry. */
 static void assert_all(const char *expected)
 {
-    json_t *all = ik_tool_registry_build_all(registry);
+    json_t *all = json_array();
+    for (size_t i = 0; i < registry->count; i++) {
+        const ik_tool_schema_t *schema = registry->entries[i]->schema;
+        json_array_append_new(all,
+                              json_pack("{s:s, s:s, s:O}", "name", schema->name, "description",
+                                        schema->description, "parameters", schema->parameters));
+    }
     char *text = ik_json_format(registry, all);
     ck_assert_str_eq(text, expected);
     json_decref(all);
