@@ -33,6 +33,12 @@ void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event)
     agent->on_event(agent->data, event);
 }
 
+void ik_agent_notice(ik_agent_t *agent, const char *text)
+{
+    ik_agent_emit(agent,
+                  &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = text, .len = strlen(text)});
+}
+
 /* --- the conversation -------------------------------------------------------------------- */
 
 /* Call ids are unique within a conversation. */
@@ -51,22 +57,16 @@ static void remember(ik_agent_t *agent, ik_msg_t *message)
     ik_conversation_append(agent->conversation, message);
 }
 
-static void notice(ik_agent_t *agent, const char *text)
-{
-    ik_agent_emit(agent,
-                  &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = text, .len = strlen(text)});
-}
-
 /* A failing store is reported once, and once more when it works again; the turn continues. */
 static void report_store(ik_agent_t *agent, const res_t *stored)
 {
     bool failed = is_err(stored);
     if (failed && !agent->store_failed) {
         char *text = ik_sprintf(NULL, "This conversation is not being saved: %s", stored->message);
-        notice(agent, text);
+        ik_agent_notice(agent, text);
         talloc_free(text);
     } else if (!failed && agent->store_failed) {
-        notice(agent, "This conversation is being saved again; nothing was lost.");
+        ik_agent_notice(agent, "This conversation is being saved again; nothing was lost.");
     }
     agent->store_failed = failed;
 }

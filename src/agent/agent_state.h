@@ -38,6 +38,8 @@ struct ik_agent {
 };
 
 void ik_agent_emit(ik_agent_t *agent, const ik_agent_event_t *event);
+/* Reports one line for the user. */
+void ik_agent_notice(ik_agent_t *agent, const char *text);
 /* Stores the messages, adds them to the conversation and reports them, in this order. Takes
  * ownership. They are stored in one transaction: a step is logged as a whole or not at all. */
 void ik_agent_append_all(ik_agent_t *agent, ik_msg_t *const *messages, size_t count,

@@ -84,8 +84,7 @@ int64_t ik_compactor_silent_ms(const ik_compactor_t *compactor)
 /* Frees text. */
 static void notice(const ik_compactor_t *compactor, char *text)
 {
-    ik_agent_emit(compactor->agent,
-                  &(ik_agent_event_t){.kind = IK_AGENT_NOTICE, .text = text, .len = strlen(text)});
+    ik_agent_notice(compactor->agent, text);
     talloc_free(text);
 }
 

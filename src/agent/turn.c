@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "agent/adaptation.h"
 #include "agent/agent_request.h"
 #include "agent/agent_state.h"
 #include "agent/answer.h"
@@ -26,8 +27,6 @@
 #include "agent/nested_instructions.h"
 #include "base/alloc.h"
 #include "base/random.h"
-#include "provider/refused_image.h"
-#include "provider/refused_tool.h"
 #include "tool/tool_wrapper.h"
 
 enum {
@@ -36,9 +35,7 @@ enum {
     RETRY_CAP_MS = 30000,
     HINT_MAX_MS = 60000, /* fail instead of waiting longer */
     RESUME_MAX = 20,
-    LEFT_OUT_MAX = 16,   /* tools per turn */
-    IMAGE_DROPS_MAX = 3, /* per turn: then all images go */
-    GO_ON_MAX = 5,       /* how often hooks may send the model back to work in a turn */
+    GO_ON_MAX = 5, /* how often hooks may send the model back to work in a turn */
 };
 
 struct ik_turn {
@@ -63,8 +60,7 @@ struct ik_turn {
     bool waiting;                 /* wait is running */
     int attempt;                  /* retries of the request so far */
     int resumes;
-    int tools_left_out;
-    int image_drops;
+    ik_adaptation_t adaptation;
     bool asked_again; /* after a call that could not be parsed */
     long tool_turns;
     bool last_word;       /* the limit of tool turns is reached: no more tools */
@@ -88,7 +84,7 @@ static void emit_text(ik_turn_t *turn, ik_agent_event_kind_t kind, const char *t
 
 static void notice(ik_turn_t *turn, const char *text)
 {
-    emit_text(turn, IK_AGENT_NOTICE, text, strlen(text));
+    ik_agent_notice(turn->agent, text);
 }
 
 /* Marks the turn as over; leave() frees it at the end of the current callback. */
@@ -299,121 +295,6 @@ static void run_calls(ik_turn_t *turn, size_t count)
 
 /* --- failures ---------------------------------------------------------------------------- */
 
-static bool has_calls_from(const ik_conversation_t *conversation, size_t index)
-{
-    while (index < conversation->count &&
-           !ik_msg_is(conversation->messages[index], IK_MSG_TOOL_CALL)) {
-        index++;
-    }
-    return index < conversation->count;
-}
-
-/* Sends the conversation so far without its reasoning from now on or, if that was rejected as well,
- * its calls as text; false if neither is left to change. */
-static bool drop_rejected(ik_turn_t *turn)
-{
-    ik_agent_t *agent = turn->agent;
-    const ik_request_t *request = turn->request;
-    ik_msg_drop_t drop = request->drop_reasoning < request->conversation->count
-                             ? IK_MSG_DROP_REASONING
-                             : IK_MSG_DROP_CALLS;
-    if (drop == IK_MSG_DROP_CALLS &&
-        (!agent->target->provider->can_send_calls_as_text ||
-         !has_calls_from(request->conversation, request->calls_as_text))) {
-        return false;
-    }
-    ik_msg_t *message = ik_msg_create_drop(NULL, drop, agent->target->name,
-                                           ik_conversation_trimmed_results(agent->conversation));
-    ik_agent_append(agent, message, IK_STORE_NORMAL);
-    notice(turn, message->content);
-    return true;
-}
-
-/* Leaves the tool that the error names out of requests to this target, so that the other tools stay
- * usable; false if the error names none. */
-static bool leave_tool_out(ik_turn_t *turn, const ik_provider_error_t *error)
-{
-    ik_agent_t *agent = turn->agent;
-    const ik_request_t *request = turn->request;
-    const ik_request_tool_t *tool = ik_refused_tool_find_name(request, error->message);
-    if (tool == NULL && error->tool >= 0 && (size_t)error->tool < request->tool_count) {
-        tool = &request->tools[error->tool];
-    }
-    if (tool == NULL || ++turn->tools_left_out > LEFT_OUT_MAX) {
-        return false;
-    }
-    ik_shared_reject_tool(agent->shared, agent->target->name, tool->name);
-    notice(turn, ik_sprintf(turn, "Tool %s is left out: %s refuses its definition (%s)", tool->name,
-                            agent->target->name, error->message));
-    return true;
-}
-
-/* Sends markers in place of the images that the error names, or of all if that is not clear, from
- * now on; false if the request held none. After several refusals in one turn, all images go. */
-static bool drop_images(ik_turn_t *turn, const ik_provider_error_t *error)
-{
-    ik_agent_t *agent = turn->agent;
-    void *scratch = talloc_new(NULL);
-    const ik_msg_image_t *images;
-    bool placed = error->fault == IK_FAULT_IMAGE && ++turn->image_drops <= IMAGE_DROPS_MAX;
-    char *place = placed ? ik_sprintf(scratch, "%s %s", error->place, error->message) : "";
-    size_t count =
-        agent->wire == NULL ? 0 : ik_refused_image_find(scratch, agent->wire, place, &images);
-    if (count > 0) {
-        ik_msg_t *message =
-            ik_msg_create_image_drop(NULL, images, count, agent->target->name,
-                                     ik_conversation_trimmed_results(agent->conversation));
-        ik_agent_append(agent, message, IK_STORE_NORMAL);
-        notice(turn, ik_sprintf(scratch, "%s (%s)", message->content, error->message));
-    }
-    talloc_free(scratch);
-    return count > 0;
-}
-
-/* Sends this target markers in place of all images, until the program ends. */
-static bool reject_images(ik_turn_t *turn, const ik_provider_error_t *error)
-{
-    ik_agent_t *agent = turn->agent;
-    void *scratch = talloc_new(NULL);
-    const ik_msg_image_t *images;
-    bool sent = !ik_shared_is_blind(agent->shared, agent->target) && agent->wire != NULL &&
-                ik_refused_image_find(scratch, agent->wire, "", &images) > 0;
-    if (sent) {
-        ik_shared_reject_images(agent->shared, agent->target->name);
-        notice(turn,
-               ik_sprintf(scratch, "%s accepts no images; markers are sent in their place (%s)",
-                          agent->target->name, error->message));
-    }
-    talloc_free(scratch);
-    return sent;
-}
-
-/* Changes what the provider objected to; false if the request would be the same again. */
-static bool adapt_request(ik_turn_t *turn, const ik_provider_error_t *error)
-{
-    ik_agent_t *agent = turn->agent;
-    switch (error->fault) {
-    case IK_FAULT_FIELD:
-        if ((agent->refused & error->field) == error->field) {
-            return leave_tool_out(turn, error);
-        }
-        agent->refused |= error->field;
-        return true;
-    case IK_FAULT_TOOL:
-    case IK_FAULT_INVALID:
-        return leave_tool_out(turn, error);
-    case IK_FAULT_REASONING:
-        return drop_rejected(turn);
-    case IK_FAULT_IMAGE:
-    case IK_FAULT_TOO_LARGE:
-        return drop_images(turn, error);
-    case IK_FAULT_IMAGES:
-        return reject_images(turn, error);
-    default:
-        return false;
-    }
-}
-
 /* Exponential backoff with full jitter, so that clients that failed together spread out. */
 static int64_t retry_delay(int attempt)
 {
@@ -523,7 +404,7 @@ static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
         give_up(turn, &error);
     } else if (error.fault == IK_FAULT_OVERFLOW && shorten(turn, &error, sent)) {
         return;
-    } else if (adapt_request(turn, &error)) {
+    } else if (ik_adaptation_apply(&turn->adaptation, turn->agent, turn->request, &error)) {
         ask(turn);
     } else if (error.retryable && turn->attempt < RETRY_MAX &&
                error.retry_after_ms <= HINT_MAX_MS) {
