@@ -100,6 +100,15 @@ void ik_view_list_take_row(ik_view_t *view);
 void ik_view_fit(ik_view_t *view);
 /* Erases the live area for another program or the pager. */
 void ik_view_pause(ik_view_t *view);
+/* Asks the terminal for its features. */
+void ik_view_ask_features(ik_view_t *view);
+/* Handles reports of the terminal; false if the key is not one. */
+bool ik_view_learn(ik_view_t *view, const ik_key_t *key);
+/* Waits for the terminal's answers, which the shell would otherwise read as input. */
+void ik_view_await_answers(ik_view_t *view);
+/* Chooses the colours; again when the terminal reports its background: only the live area is drawn
+ * again then. */
+void ik_view_choose_theme(ik_view_t *view);
 /* Makes the rows of a picture; see ik_backlog_options_t. */
 bool ik_view_place_picture(void *data, const char *png, size_t len, ik_backlog_picture_t *out);
 void ik_view_learn_pictures(ik_view_t *view, const ik_key_t *key);
