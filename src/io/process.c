@@ -137,6 +137,54 @@ static void on_out(void *data)
     }
 }
 
+static void on_err(void *data)
+{
+    drain_ready(&((ik_process_t *)data)->err);
+}
+
+/* Passes complete lines on and keeps the rest; a line that is too long is ignored. */
+static void take_progress_lines(ik_process_t *process)
+{
+    ik_buffer_t *pending = &process->progress_line;
+    char *line = pending->data;
+    char *end = pending->data + pending->len;
+    char *newline;
+    while (line < end && (newline = memchr(line, '\n', (size_t)(end - line))) != NULL) {
+        size_t len = (size_t)(newline - line);
+        if (len <= PROGRESS_LINE_MAX && process->on_progress(process->data, line, len)) {
+            process->progress_ms = ik_clock_now_ms();
+        }
+        line = newline + 1;
+    }
+    size_t rest = (size_t)(end - line);
+    memmove(pending->data, line, rest);
+    pending->len = rest > PROGRESS_LINE_MAX ? PROGRESS_LINE_MAX + 1 : rest;
+}
+
+static void on_progress_readable(void *data)
+{
+    ik_process_t *process = data;
+    for (int i = 0; i < READS_PER_EVENT && process->progress.watch != NULL; i++) {
+        if (!read_some(&process->progress)) {
+            break;
+        }
+        take_progress_lines(process);
+    }
+}
+
+/* Everything the process wrote before it ended is in the pipes now. Only an escaped process could
+ * still write, so reading stops when the pipes are empty, not at their end. */
+static void drain_rest(ik_process_t *process)
+{
+    int64_t until = ik_clock_now_ms() + DRAIN_MS;
+    drain_t *drains[] = {&process->out, &process->err};
+    for (size_t i = 0; i < IK_LENGTH(drains); i++) {
+        while (drains[i]->watch != NULL && read_some(drains[i]) && ik_clock_now_ms() <= until) {
+        }
+    }
+    on_progress_readable(process);
+}
+
 /* --- input ------------------------------------------------------------------------------- */
 
 void ik_process_close_input(ik_process_t *process)
@@ -204,56 +252,6 @@ bool ik_process_write(ik_process_t *process, const char *bytes, size_t len)
         write_input(process);
     }
     return true;
-}
-
-/* --- output and its end ------------------------------------------------------------------ */
-
-static void on_err(void *data)
-{
-    drain_ready(&((ik_process_t *)data)->err);
-}
-
-/* Passes complete lines on and keeps the rest; a line that is too long is ignored. */
-static void take_progress_lines(ik_process_t *process)
-{
-    ik_buffer_t *pending = &process->progress_line;
-    char *line = pending->data;
-    char *end = pending->data + pending->len;
-    char *newline;
-    while (line < end && (newline = memchr(line, '\n', (size_t)(end - line))) != NULL) {
-        size_t len = (size_t)(newline - line);
-        if (len <= PROGRESS_LINE_MAX && process->on_progress(process->data, line, len)) {
-            process->progress_ms = ik_clock_now_ms();
-        }
-        line = newline + 1;
-    }
-    size_t rest = (size_t)(end - line);
-    memmove(pending->data, line, rest);
-    pending->len = rest > PROGRESS_LINE_MAX ? PROGRESS_LINE_MAX + 1 : rest;
-}
-
-static void on_progress_readable(void *data)
-{
-    ik_process_t *process = data;
-    for (int i = 0; i < READS_PER_EVENT && process->progress.watch != NULL; i++) {
-        if (!read_some(&process->progress)) {
-            break;
-        }
-        take_progress_lines(process);
-    }
-}
-
-/* Everything the process wrote before it ended is in the pipes now. Only an escaped process could
- * still write, so reading stops when the pipes are empty, not at their end. */
-static void drain_rest(ik_process_t *process)
-{
-    int64_t until = ik_clock_now_ms() + DRAIN_MS;
-    drain_t *drains[] = {&process->out, &process->err};
-    for (size_t i = 0; i < IK_LENGTH(drains); i++) {
-        while (drains[i]->watch != NULL && read_some(drains[i]) && ik_clock_now_ms() <= until) {
-        }
-    }
-    on_progress_readable(process);
 }
 
 /* --- the end ----------------------------------------------------------------------------- */
