@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/config_hook.h"
 #include "base/config_provider.h"
 #include "base/config_server.h"
-#include "base/config_tool.h"
 #include "base/file.h"
 #include "base/ownership.h"
 #include "base/utf8.h"

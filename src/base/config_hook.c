@@ -1,4 +1,4 @@
-#include "base/config_hook.h"
+#include "base/config_loader.h"
 
 #include <string.h>
 

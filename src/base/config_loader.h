@@ -56,3 +56,10 @@ void ik_config_loader_set_json(ik_config_loader_t *loader, const ik_config_key_t
 
 /* Fills the colours of the theme that the files name. */
 void ik_config_theme_settle(ik_config_loader_t *loader);
+
+/* --- config_tool.c, config_hook.c: */
+
+/* The tool or hook of that name, created if new; at points to the name in the file. Report an
+ * invalid name or too many entries and return NULL. */
+ik_config_tool_t *ik_config_tool_open(ik_config_loader_t *loader, const char *name, const char *at);
+ik_config_hook_t *ik_config_hook_open(ik_config_loader_t *loader, const char *name, const char *at);

@@ -1,4 +1,4 @@
-#include "base/config_tool.h"
+#include "base/config_loader.h"
 
 #include <stdlib.h>
 #include <string.h>
