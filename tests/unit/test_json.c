@@ -236,6 +236,48 @@ START_TEST(elements_come_in_order_as_written)
 }
 END_TEST
 
+/* Every value ends where it should, with and without white space behind it. */
+START_TEST(values_of_every_kind_are_skipped)
+{
+    static const char *const values[] = {
+        "0",
+        "-1.5E+10",
+        "2e-3",
+        "7E5",
+        "true",
+        "false",
+        "null",
+        "\"\"",
+        "\"\\\\\"",
+        "\"a\\\"b\\\\\\\"]}\"",
+        "[]",
+        "{}",
+        "[[],[[\"[\"]],-1]",
+        "{\"a\\\"{\":{\"b\":[1e5,true,{}]},\"c\":\"}\"}",
+        "[ 1 , 2 ,\t{ \"a\" :\nnull } ]",
+    };
+    enum { COUNT = sizeof(values) / sizeof(*values) };
+    static const char *const spaces[] = {"", " \t\r\n"};
+    for (size_t s = 0; s < 2; s++) {
+        ik_buffer_t text;
+        ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+        for (size_t i = 0; i < COUNT; i++) {
+            ik_buffer_append_format(&text, "%s%s%s%s", i == 0 ? "[" : ",", spaces[s], values[i],
+                                    spaces[s]);
+        }
+        ik_buffer_append_text(&text, "]");
+        size_t position = 0;
+        ik_json_span_t value;
+        for (size_t i = 0; i < COUNT; i++) {
+            ck_assert(ik_json_next_element(scan(text.data), &position, &value));
+            assert_span(value, values[i]);
+        }
+        ck_assert(!ik_json_next_element(scan(text.data), &position, &value));
+        ik_buffer_reset(&text);
+    }
+}
+END_TEST
+
 START_TEST(find_takes_the_last_of_a_name)
 {
     ik_json_span_t object = scan("{\"a\":1,\"b\":{\"c\":2},\"\\u0061\":3,\"ab\":4,\"\":5}");
@@ -424,6 +466,7 @@ int main(void)
     tcase_add_test(tests, kinds);
     tcase_add_test(tests, members_come_in_order_as_written);
     tcase_add_test(tests, elements_come_in_order_as_written);
+    tcase_add_test(tests, values_of_every_kind_are_skipped);
     tcase_add_test(tests, find_takes_the_last_of_a_name);
     tcase_add_test(tests, keys_are_compared_decoded);
     tcase_add_test(tests, strings_are_decoded);
