@@ -42,15 +42,6 @@ enum { REQUEST_MAX = 256 << 20, DEFAULT_FILES = 50000, DEFAULT_BYTES = 256 << 20
 
 /* --- reading the request -------------------------------------------------------------------- */
 
-static res_t need_text(const json_t *request, const char *name, const char **out)
-{
-    *out = json_string_value(json_object_get(request, name));
-    return *out == NULL || (*out)[0] != '/' ||
-                   strlen(*out) != json_string_length(json_object_get(request, name))
-               ? ERR(INVALID, "\"%s\" must be an absolute path", name)
-               : OK;
-}
-
 static uint64_t get_limit(const json_t *request, const char *name, uint64_t otherwise)
 {
     const json_t *value = json_object_get(request, name);
@@ -59,14 +50,14 @@ static uint64_t get_limit(const json_t *request, const char *name, uint64_t othe
                : otherwise;
 }
 
-/* A string, or {"path_base64"}. */
+/* A string, or {"path_base64"}; NULL when it cannot be a path. */
 static const char *get_path(const void *ctx, const json_t *value)
 {
-    const char *text =
-        json_string_value(json_is_object(value) ? json_object_get(value, "path") : value);
+    const json_t *said = json_is_object(value) ? json_object_get(value, "path") : value;
+    const char *text = json_string_value(said);
     const char *coded = json_string_value(json_object_get(value, "path_base64"));
     if (coded == NULL) {
-        return text;
+        return text != NULL && strlen(text) == json_string_length(said) ? text : NULL;
     }
     ik_buffer_t bytes;
     ik_buffer_init(&bytes, ctx, REQUEST_MAX);
@@ -74,6 +65,13 @@ static const char *get_path(const void *ctx, const json_t *value)
     return ik_base64_append_decoded(&bytes, coded, strlen(coded)) && strlen(bytes.data) == bytes.len
                ? ik_buffer_finish(&bytes)
                : NULL;
+}
+
+static res_t need_path(const void *ctx, const json_t *request, const char *name, const char **out)
+{
+    *out = get_path(ctx, json_object_get(request, name));
+    return *out == NULL || (*out)[0] != '/' ? ERR(INVALID, "\"%s\" must be an absolute path", name)
+                                            : OK;
 }
 
 static res_t get_paths(const void *ctx, const json_t *request, const char ***out, size_t *count)
@@ -204,8 +202,8 @@ static res_t open_place(const void *ctx, const json_t *request, ik_place_t **pla
 {
     const char *folder;
     const char *blobs;
-    TRY(need_text(request, "folder", &folder));
-    TRY(need_text(request, "blobs", &blobs));
+    TRY(need_path(ctx, request, "folder", &folder));
+    TRY(need_path(ctx, request, "blobs", &blobs));
     TRY(ik_place_open(ctx, folder, blobs, place));
     (*place)->max_files = get_limit(request, "max_files", DEFAULT_FILES);
     (*place)->max_bytes = get_limit(request, "max_bytes", DEFAULT_BYTES);
@@ -438,7 +436,7 @@ static res_t run_sweep(const void *ctx, const json_t *request, ik_buffer_t *out)
     const char **keep = ik_new_array(ctx, const char *, json_array_size(ids));
     ik_sweep_request_t what = {.keep = keep};
     ik_sweep_t swept;
-    TRY(need_text(request, "blobs", &what.blobs));
+    TRY(need_path(ctx, request, "blobs", &what.blobs));
     if (!json_is_array(ids)) {
         return ERR(INVALID, "\"keep\" must be an array");
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/json.h"
 
 /* A patch of a large session has to fit. */
@@ -81,16 +82,30 @@ static void on_end(void *data, ik_process_result_t *process)
     json_decref(answer);
 }
 
+json_t *ik_checkpoint_run_path(const char *path)
+{
+    json_t *text = json_string(path);
+    if (text != NULL) {
+        return text;
+    }
+    ik_buffer_t coded;
+    ik_buffer_init(&coded, NULL, IK_BUFFER_UNLIMITED); /* bounded by the path */
+    ik_base64_append(&coded, path, strlen(path));
+    json_t *value = json_pack("{s:s}", "path_base64", coded.data);
+    ik_buffer_reset(&coded);
+    return value;
+}
+
 static res_t start(ik_checkpoint_run_t *run)
 {
     const ik_checkpoint_run_options_t *options = &run->options;
     json_t *request = json_copy((json_t *)options->request);
-    json_object_set_new(request, "blobs", json_string(options->paths->blobs));
+    json_object_set_new(request, "blobs", ik_checkpoint_run_path(options->paths->blobs));
+    if (options->folder != NULL) {
+        json_object_set_new(request, "folder", ik_checkpoint_run_path(options->folder));
+    }
     char *input = json_dumps(request, JSON_COMPACT);
     json_decref(request);
-    if (input == NULL) {
-        return ERR(INVALID, "the name of a folder is not UTF-8");
-    }
     ik_process_options_t process = {
         .argv = (const char *[]){options->paths->checkpoint, NULL},
         .folder = "/",

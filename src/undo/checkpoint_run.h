@@ -19,11 +19,15 @@ typedef void (*ik_checkpoint_run_fn)(void *data, const res_t *result, const json
 typedef struct {
     ik_process_host_t *host;
     const ik_paths_t *paths;
-    const json_t *request; /* borrowed until the start; blobs is added to it */
+    const json_t *request; /* borrowed until the start; folder and blobs are added to it */
+    const char *folder;    /* that it is about; NULL: none */
     int64_t max_ms;
     ik_checkpoint_run_fn on_end;
     void *data;
 } ik_checkpoint_run_options_t;
+
+/* A path as the program takes it: text or, where that is not UTF-8, {"path_base64"}. */
+json_t *ik_checkpoint_run_path(const char *path);
 
 /* on_end is called once, from the loop. Freeing the run before that cancels it. */
 ik_checkpoint_run_t *ik_checkpoint_run_start(const void *ctx,

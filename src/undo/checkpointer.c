@@ -190,14 +190,15 @@ static take_t *start_take(const void *ctx, ik_checkpointer_t *checkpointer, bool
     /* For a few files, reading them is less work than loading a state of the folder. */
     json_t *previous =
         !whole || checkpointer->last == NULL ? json_null() : json_pack("[s]", checkpointer->last);
-    json_t *request = json_pack("{s:s, s:s, s:o, s:b, s:O, s:I, s:I}", "op", "take", "folder",
-                                options->paths->cwd, "previous", previous, "tree", whole, "paths",
-                                files, "max_files", (json_int_t)options->config->undo_max_files,
-                                "max_bytes", (json_int_t)options->config->undo_max_bytes);
+    json_t *request =
+        json_pack("{s:s, s:o, s:b, s:O, s:I, s:I}", "op", "take", "previous", previous, "tree",
+                  whole, "paths", files, "max_files", (json_int_t)options->config->undo_max_files,
+                  "max_bytes", (json_int_t)options->config->undo_max_bytes);
     take->run =
         ik_checkpoint_run_start(take, &(ik_checkpoint_run_options_t){.host = options->host,
                                                                      .paths = options->paths,
                                                                      .request = request,
+                                                                     .folder = options->paths->cwd,
                                                                      .max_ms = TAKE_MS,
                                                                      .on_end = on_run_end,
                                                                      .data = take});
@@ -336,7 +337,7 @@ static void add_file(segment_t *segment, const ik_call_t *call)
                      ? ik_strdup(NULL, name)
                      : ik_sprintf(NULL, "%s/%s", segment->checkpointer->options.paths->cwd, name);
     if (*name != '\0') {
-        json_array_append_new(segment->files, json_string(file));
+        json_array_append_new(segment->files, ik_checkpoint_run_path(file));
     }
     talloc_free(file);
     talloc_free(name);

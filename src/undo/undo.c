@@ -341,7 +341,6 @@ static void begin_request(ik_buffer_t *out, const ik_undo_task_t *task, const ch
 {
     ik_buffer_init(out, task, IK_BUFFER_UNLIMITED); /* bounded by the log */
     ik_json_add_text(out, "op", op);
-    ik_json_add_text(out, "folder", task->place.folder);
     ik_undo_segments_t segments = ik_undo_log_join(task, &task->segments);
     add_segments(out, "segments", &segments);
 }
@@ -354,6 +353,7 @@ static void send_request(ik_undo_task_t *task, ik_buffer_t *request, ik_checkpoi
         ik_checkpoint_run_start(task, &(ik_checkpoint_run_options_t){.host = task->place.host,
                                                                      .paths = task->place.paths,
                                                                      .request = object,
+                                                                     .folder = task->place.folder,
                                                                      .max_ms = PATIENCE_MS,
                                                                      .on_end = on_end,
                                                                      .data = task});

@@ -427,6 +427,22 @@ class Undo(UndoTest):
         self.assertEqual(self.undo(b"a\xffb")["restored"], [name])
         self.assertEqual(os.listdir(self.project), [])
 
+    def test_a_folder_whose_path_is_not_utf_8(self):
+        folder = os.path.join(os.fsencode(self.project), b"a\xffb")
+        os.mkdir(folder)
+        self.turn("First", bash("echo 1 > a; mkdir new; echo 1 > new/c"), write("b", "1\n"), cwd=folder)
+        self.assertEqual([f["path"] for f in self.json("diff")["files"]], ["a", "b", "new/c"])
+        with open(os.path.join(folder, b"a"), "w") as f:
+            f.write("mine\n")
+        undone = self.undo(status=1)
+        self.assertEqual(undone["restored"], [{"path": "b"}, {"path": "new/c"}])
+        self.assertEqual(undone["conflicts"], [{"path": "a", "reason": "changed"}])
+        self.assertEqual(os.listdir(folder), [b"a"])
+        self.undo("a", cwd=folder)
+        self.assertEqual(os.listdir(folder), [])
+        self.redo()
+        self.assertEqual(sorted(os.listdir(folder)), [b"a", b"b", b"new"])
+
     def test_what_is_edited_while_the_model_talks_is_not_the_turns(self):
         self.put("a.txt", "0\n")
 
