@@ -559,7 +559,7 @@ START_TEST(files_others_may_write_are_refused)
         chmod(path, 0666);
         load();
         ck_assert_int_eq(result.code, IK_ERR_DENIED);
-        ck_assert_msg(strstr(result.message, path) == result.message, "%s", result.message);
+        ck_assert_msg(strstr(result.message, path) != NULL, "%s", result.message);
         ck_assert_msg(strstr(result.message, "chmod o-w") != NULL, "%s", result.message);
         ck_assert_int_eq(config->max_tool_turns, 50);
         chmod(path, 0644);
@@ -584,8 +584,7 @@ START_TEST(a_project_file_others_may_write_is_left_out)
     load_good();
     ck_assert_int_eq(config->max_tool_turns, 50);
     ck_assert_uint_eq(config->warning_count, 1);
-    ck_assert_msg(strstr(config->warnings[0], path) == config->warnings[0], "%s",
-                  config->warnings[0]);
+    ck_assert_msg(strstr(config->warnings[0], path) != NULL, "%s", config->warnings[0]);
     ck_assert_ptr_nonnull(strstr(config->warnings[0], "chmod o-w"));
     chmod(path, 0644);
     load_good();
