@@ -73,8 +73,8 @@ static bool parse_png(bytes_t bytes, ik_image_t *image)
     return true;
 }
 
-/* Whether a chunk goes beyond the end of the bytes, or the last chunk is missing. What is not a
- * chunk is left to the decoder. */
+/* Whether the chunks do not lead to the last one, with all its bytes. What they hold is left to the
+ * decoder. */
 static bool is_cut_png(bytes_t bytes)
 {
     size_t at = 8;
@@ -82,7 +82,7 @@ static bool is_cut_png(bytes_t bytes)
            !has_text(bytes, at + 4, "IEND")) {
         at += 12 + (size_t)big32(bytes, at);
     }
-    return at + 12 > bytes.len;
+    return at + 12 > bytes.len || !has_text(bytes, at + 4, "IEND");
 }
 
 /* --- jpeg -------------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ res_t ik_image_check(const char *bytes, size_t len, uint64_t total, ik_image_t *
     }
     if (total == len && ((image->kind == IK_IMAGE_PNG && is_cut_png(all)) ||
                          (image->kind == IK_IMAGE_WEBP && is_cut_webp(all)))) {
-        return ERR(INVALID, "the %s image is cut off", kinds[image->kind].extension);
+        return ERR(INVALID, "the %s image is cut off or damaged", kinds[image->kind].extension);
     }
     return OK;
 }

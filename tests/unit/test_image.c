@@ -219,6 +219,27 @@ START_TEST(lengths_that_lead_nowhere)
 }
 END_TEST
 
+/* Chunks must lead to the last one: its name is in the 8 bytes before the end. */
+START_TEST(a_png_needs_its_last_chunk)
+{
+    ik_image_t image;
+    load(0);
+    for (size_t i = 0; i < 4; i++) {
+        static const char values[] = {0, ',', 'A', 'z', (char)0xff};
+        for (size_t v = 0; v < sizeof(values); v++) {
+            char *name = bytes.data + bytes.len - 8;
+            char before = name[i];
+            name[i] = values[v];
+            res_t checked = ik_image_check(bytes.data, bytes.len, bytes.len, &image);
+            ck_assert_int_eq(checked.code, IK_ERR_INVALID);
+            name[i] = before;
+        }
+    }
+    res_t checked = ik_image_check(bytes.data, bytes.len, bytes.len, &image);
+    ck_assert(is_ok(&checked));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("image");
@@ -233,6 +254,7 @@ int main(void)
     tcase_add_test(tests, base64_lengths);
     tcase_add_test(tests, media_types);
     tcase_add_test(tests, lengths_that_lead_nowhere);
+    tcase_add_test(tests, a_png_needs_its_last_chunk);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
