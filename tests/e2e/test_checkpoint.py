@@ -89,6 +89,28 @@ class Everywhere:
         self.undo_brings_back(lambda: os.rename(self.path("project/sub"),
                                                 self.path("project/Sub")))
 
+    def test_files_that_appear_and_vanish(self):
+        """While a state is taken. Files that stay are covered all the same."""
+        self.make_project()
+        self.put("log", "0\n")
+        restless = subprocess.Popen(["sh", "-c", """
+            mkdir -p busy; while :; do
+                for i in 1 2 3 4 5 6 7 8; do
+                    mkdir -p busy/$i; echo $i > busy/$i/new; ln -s new busy/$i/link; echo x >> log
+                done
+                mv busy moved; rm -rf moved; mkdir busy
+            done"""], cwd=self.project, stderr=subprocess.DEVNULL)
+        self.addCleanup(restless.wait)
+        self.addCleanup(restless.kill)
+        kept = {name: content for name, content in snapshot(self.project).items()
+                if not name.startswith((b"busy", b"moved", b"log"))}
+        for turn in range(15):
+            segment = self.turn(lambda: (self.put("a.txt", f"agent {turn}"), self.put("new", "x")))
+            self.restore(segment, force=True, paths=["a.txt", "new"])
+            found = snapshot(self.project)
+            self.assertEqual({name: found.get(name) for name in kept}, kept)
+            self.assertNotIn(b"new", found)
+
     def test_permissions(self):
         self.make_project()
         for mode in (0o600, 0o755, 0o400, 0o444, 0o4755):

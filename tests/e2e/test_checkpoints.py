@@ -12,6 +12,7 @@ import time
 from agent_support import AgentTest, PATIENCE, per_format
 import hostile
 from fake_llm import Answer, Call, Failure, Wire
+from image_support import png
 from repl_support import ReplTest
 from support import IKIGAI, OUT, clean_env
 
@@ -388,6 +389,22 @@ class Limits(CheckpointTest):
                         config={"undo_max_bytes": 200000, "undo_max_files": 50})
         self.assertEqual(sum("undo_max_bytes" in notice for notice in self.notices(turn)), 1)
         self.assertIn({"b": "added"}, self.changes(turn))
+
+    def test_images_do_not_go_at_the_limit(self):
+        """Old contents go, an old image of a session stays."""
+        image = self.write("shot.png", png(comment=os.urandom(30000)))
+        limit = {"undo_max_bytes": 100000}
+        first = self.ask([Answer(calls=[bash("head -c 10000 /dev/urandom > a")]), Answer("Seen.")],
+                         "--image", image, config=limit)
+        (stored,) = first.messages("user")[0]["data"]["images"]
+        blob = os.path.join(self.home, "blobs", "images", stored["sha256"][:2], stored["sha256"][2:])
+        os.utime(blob, (1, 1))
+        before = self.states()
+        self.ask([*(Answer(calls=[bash("head -c 10000 /dev/urandom > a")]) for _ in range(12)),
+                  Answer("Done.")], "-r", self.session(first), config=limit)
+        self.assertTrue(before - self.states())  # there was no room for all of them
+        with open(blob, "rb") as f:
+            self.assertEqual(f.read(), self.read("shot.png"))
 
 
 class Exports(OwnPrefix, CheckpointTest):

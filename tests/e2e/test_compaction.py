@@ -458,6 +458,8 @@ class PromptTest(Base, AgentTest):
         return user["content"], self.notices(turn)[0]
 
     def test_the_shipped_one(self):
+        self.write("project/.ikigai/compact.md", "A project has no say in this.")
+        self.write("project/compact.md", "Nor here.")
         words, notice = self.compact()
         self.assertEqual(words, PROMPT)
         self.assertIn("nearly full", notice)
