@@ -66,6 +66,13 @@ class AgentsTest(ReplTest):
         self.addCleanup(self.model.end)
         return t
 
+    def begin_forked(self, words, answers, hold=()):
+        """An agent that heard "first", and its fork, which gets these words and is current."""
+        t = self.begin({"first": Answer("One."), **answers}, hold=hold)
+        self.enter(t, "first", "One.")
+        self.fork(t, 2, words)
+        return t
+
     def go_on(self, *args):
         """The same session in another process, with the same server."""
         return self.ready(None, *args, **WIDE)
@@ -274,10 +281,8 @@ class BackgroundTest(AgentsTest):
         self.assertRegex(shown[1], r"^└ #1 ok ")
 
     def test_a_failure_is_announced(self):
-        t = self.begin({"first": Answer("One."), "fail": Failure("bad_request", "no such thing"),
-                        "again": Answer("Better.")}, hold=["fail"])
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "fail")
+        t = self.begin_forked("fail", {"fail": Failure("bad_request", "no such thing"),
+                              "again": Answer("Better.")}, hold=["fail"])
         self.said("fail")
         self.switch(t, 1)
         self.model.let_go("fail")
@@ -287,10 +292,8 @@ class BackgroundTest(AgentsTest):
         self.enter(t, "again", "Better.")
 
     def test_esc_is_for_the_one_on_the_screen(self):
-        t = self.begin({"first": Answer("One."), "slow": Answer("Late."), "mine": Answer("Never.")},
-                       hold=["slow", "mine"])
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "slow")
+        t = self.begin_forked("slow", {"slow": Answer("Late."), "mine": Answer("Never.")},
+                              hold=["slow", "mine"])
         self.said("slow")
         self.switch(t, 1)
         t.send("mine\r")
@@ -302,10 +305,8 @@ class BackgroundTest(AgentsTest):
         t.wait_for("Agent 2: done.")
 
     def test_what_was_queued_goes_to_whom_it_was_for(self):
-        t = self.begin({"first": Answer("One."), "slow": Answer("Late."), "more": Answer("More."),
-                        "mine": Answer("Mine.")}, hold=["slow"])
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "slow")
+        t = self.begin_forked("slow", {"slow": Answer("Late."), "more": Answer("More."),
+                              "mine": Answer("Mine.")}, hold=["slow"])
         self.said("slow")
         t.send("more\r")
         t.wait_for("next: more")
@@ -364,10 +365,7 @@ class KillTest(AgentsTest):
 
     def test_a_busy_one_and_its_tools(self):
         self.sleeper()
-        t = self.begin({"first": Answer("One."), "sleep": Answer(calls=[Call("sleeper")]),
-                        "second": Answer("Two.")})
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "sleep")
+        t = self.begin_forked("sleep", {"sleep": Answer(calls=[Call("sleeper")]), "second": Answer("Two.")})
         self.wait_started()
         self.switch(t, 1)
         self.enter(t, "/kill 2", "Agent 2 was ended.")
@@ -381,10 +379,7 @@ class KillTest(AgentsTest):
 
     def test_the_current_one(self):
         self.sleeper()
-        t = self.begin({"first": Answer("One."), "sleep": Answer(calls=[Call("sleeper")]),
-                        "second": Answer("Two.")})
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "sleep")
+        t = self.begin_forked("sleep", {"sleep": Answer(calls=[Call("sleeper")]), "second": Answer("Two.")})
         self.wait_started()
         rows = self.enter(t, "/kill 2", "Agent 2 was ended.")
         self.assertIn("── agent 1 ──", rows)
@@ -393,9 +388,7 @@ class KillTest(AgentsTest):
         self.assertEqual(words_of(self.model.request("second")), ["first", "One.", "second"])
 
     def test_what_waited_for_it_returns_to_the_draft(self):
-        t = self.begin({"first": Answer("One."), "slow": Answer("Never.")}, hold=["slow"])
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "slow")
+        t = self.begin_forked("slow", {"slow": Answer("Never.")}, hold=["slow"])
         self.said("slow")
         t.send("precious words\r")
         t.wait_for("next: precious words")
@@ -403,9 +396,7 @@ class KillTest(AgentsTest):
         t.wait_for(re.compile("^> precious words$", re.M))
 
     def test_what_waited_for_it_in_the_background_too(self):
-        t = self.begin({"first": Answer("One."), "slow": Answer("Late.")}, hold=["slow"])
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "slow")
+        t = self.begin_forked("slow", {"slow": Answer("Late.")}, hold=["slow"])
         self.said("slow")
         t.send("!echo later\r")
         t.wait_for("queued: !echo later")
@@ -416,9 +407,7 @@ class KillTest(AgentsTest):
         t.wait_for(re.compile("^> !echo later$", re.M))
 
     def test_the_first_one(self):
-        t = self.begin(SIMPLE)
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "second")
+        t = self.begin_forked("second", SIMPLE)
         t.wait_for("Two.")
         self.enter(t, "/kill 1", "Agent 1 was ended.")
         self.enter(t, "third", "Three.")
@@ -428,9 +417,7 @@ class KillTest(AgentsTest):
         self.assertEqual(list(self.agents(t)), [2])
 
     def test_a_command_of_the_user_lives_on(self):
-        t = self.begin({"first": Answer("One."), "second": Answer("Two.")})
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "second")
+        t = self.begin_forked("second", {"second": Answer("Two.")})
         t.wait_for("Two.")
         self.switch(t, 1)
         t.send("!touch started; while [ ! -e go ]; do sleep 0.02; done; echo still there\r")
@@ -443,9 +430,7 @@ class KillTest(AgentsTest):
 class RestoreTest(AgentsTest):
     def begin_two(self):
         """Agent 1 heard first and third, agent 2 first and second."""
-        t = self.begin(SIMPLE)
-        self.enter(t, "first", "One.")
-        self.fork(t, 2, "second")
+        t = self.begin_forked("second", SIMPLE)
         t.wait_for("Two.")
         self.switch(t, 1)
         self.enter(t, "third", "Three.")

@@ -207,7 +207,8 @@ class Questions(QuestionTest):
         self.assertTrue(self.made())
         self.assertEqual(self.leave(t), 0)
 
-    def test_a_draft_is_there_again(self):
+    def ask_later(self):
+        """A turn whose question comes when the event is set."""
         gate = threading.Event()
 
         def script(request):
@@ -218,6 +219,10 @@ class Questions(QuestionTest):
         t = self.ready(script)
         t.send("go\r")
         self.llm.wait_for_requests(1)
+        return t, gate
+
+    def test_a_draft_is_there_again(self):
+        t, gate = self.ask_later()
         t.send("a long draft")
         t.wait_for("a long draft")
         t.send("\x1b[D" * 6)  # the cursor stays where it is, too
@@ -234,16 +239,7 @@ class Questions(QuestionTest):
         self.assertEqual(self.leave(t), 0)
 
     def test_keys_go_to_a_draft_that_is_being_typed(self):
-        gate = threading.Event()
-
-        def script(request):
-            if len(self.llm.requests) == 1:
-                gate.wait(60)
-                return bash("touch file", permissions="all")
-            return Answer("It is over.")
-        t = self.ready(script)
-        t.send("go\r")
-        self.llm.wait_for_requests(1)
+        t, gate = self.ask_later()
         typed = ""
         while "Allow bash?" not in "\n".join(t.screen()) or len(typed) < 12:
             t.send("y")
