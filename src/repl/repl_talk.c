@@ -677,16 +677,22 @@ int64_t ik_repl_talk_busy_ms(const ik_repl_talk_t *talk)
 
 /* --- /show and the pager ----------------------------------------------------------------- */
 
+static ik_rows_t rows_of_pager(const ik_repl_talk_t *talk, int columns, ik_pager_row_fn on_row,
+                               void *row_data)
+{
+    return (ik_rows_t){.theme = ik_view_theme(talk->view),
+                       .columns = columns,
+                       .full = true,
+                       .on_row = on_row,
+                       .data = row_data};
+}
+
 static void render_result(void *data, size_t part, int columns, ik_pager_row_fn on_row,
                           void *row_data)
 {
     const ik_repl_talk_t *talk = data;
     const ik_conversation_t *conversation = conversation_of(talk);
-    ik_rows_t rows = {.theme = ik_view_theme(talk->view),
-                      .columns = columns,
-                      .full = true,
-                      .on_row = on_row,
-                      .data = row_data};
+    ik_rows_t rows = rows_of_pager(talk, columns, on_row, row_data);
     (void)part;
     if (talk->paged < conversation->count) { /* not lost with a refused turn */
         ik_repl_rows_message(&rows, conversation, talk->paged, talk->paged_number);
@@ -744,11 +750,7 @@ static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on
 {
     ik_repl_talk_t *talk = data;
     const ik_conversation_t *conversation = conversation_of(talk);
-    ik_rows_t rows = {.theme = ik_view_theme(talk->view),
-                      .columns = columns,
-                      .full = true,
-                      .on_row = on_row,
-                      .data = row_data};
+    ik_rows_t rows = rows_of_pager(talk, columns, on_row, row_data);
     if (part < conversation->count && !ik_msg_is(conversation->messages[part], IK_MSG_TOOL_CALL)) {
         ik_repl_rows_message(&rows, conversation, part, number_page(talk, conversation, part));
         ik_rows_gap(&rows);
