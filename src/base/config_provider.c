@@ -1,11 +1,11 @@
 #include "base/config_provider.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/config_secret.h"
+#include "base/url_host.h"
 
 enum { NAME_LIMIT = 64 };
 
@@ -157,22 +157,13 @@ ik_config_provider_t *ik_config_provider_open(ik_config_loader_t *loader, const 
 
 /* --- derived values ---------------------------------------------------------------------- */
 
-static bool is_host(const char *url, const char *host)
-{
-    const char *authority = strstr(url, "://") + 3;
-    size_t len = strcspn(authority, "/?#");
-    const char *at = memrchr(authority, '@', len);
-    const char *start = at == NULL ? authority : at + 1;
-    size_t host_len = strcspn(start, ":/?#");
-    return host_len == strlen(host) && strncasecmp(start, host, host_len) == 0;
-}
-
 static void settle_api(ik_config_loader_t *loader, ik_config_provider_t *provider)
 {
     if (provider->type == IK_CONFIG_TYPE_OPENAI) {
         if (provider->api == IK_CONFIG_API_NONE) {
             /* Compatible servers implement the chat API; few have the newer one. */
-            bool own = provider->built_in && is_host(provider->base_url, "api.openai.com");
+            bool own = provider->built_in &&
+                       ik_url_host_is(ik_url_host_find(provider->base_url), "api.openai.com");
             provider->api = own ? IK_CONFIG_API_RESPONSES : IK_CONFIG_API_CHAT;
         }
         return;

@@ -11,19 +11,16 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_file.h"
+#include "base/url_host.h"
 
 enum { FILE_MAX = 1024 * 1024 };
 
 /* Scheme, host and port of a URL: "https://gateway.example", "http://box:8080", on ctx. */
 static char *origin_of(const void *ctx, const char *url)
 {
-    size_t scheme_len = strcspn(url, ":");
-    const char *authority = url + scheme_len + strlen("://");
-    size_t len = strcspn(authority, "/?#");
-    const char *at = memrchr(authority, '@', len);
-    const char *host = at == NULL ? authority : at + 1;
-    char *origin = ik_sprintf(ctx, "%.*s://%.*s", (int)scheme_len, url,
-                              (int)(len - (size_t)(host - authority)), host);
+    ik_url_host_t host = ik_url_host_find(url);
+    char *origin = ik_sprintf(ctx, "%.*s://%.*s", (int)strcspn(url, ":"), url,
+                              (int)(host.end - host.text), host.text);
     for (char *c = origin; *c != '\0'; c++) {
         *c = (char)tolower((unsigned char)*c);
     }
@@ -37,11 +34,9 @@ static char *origin_of(const void *ctx, const char *url)
 
 static bool is_loopback(const char *origin)
 {
-    const char *host = strstr(origin, "://") + 3;
-    size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    return (len == strlen("localhost") && strncmp(host, "localhost", len) == 0) ||
-           (len == strlen("[::1]") && strncmp(host, "[::1]", len) == 0) ||
-           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len);
+    ik_url_host_t host = ik_url_host_find(origin);
+    return ik_url_host_is(host, "localhost") || ik_url_host_is(host, "[::1]") ||
+           (strncmp(host.text, "127.", 4) == 0 && strspn(host.text, "0123456789.") == host.len);
 }
 
 /* Whether the rules let the key go there without a question. */
@@ -55,14 +50,20 @@ static bool is_free(const void *ctx, const ik_config_provider_t *provider, const
     return ik_config_key_source(key, provider) == IK_CONFIG_ENVIRONMENT && !provider->key_from_file;
 }
 
-static bool is_confirmed(const void *ctx, const ik_paths_t *paths, const char *provider,
-                         const char *origin)
+/* The user's file, a new reference; NULL: there is none, or it is not JSON. */
+static json_t *load_permissions(const void *ctx, const ik_paths_t *paths)
 {
     char *text;
     size_t len;
     json_error_t error;
     res_t read = ik_file_read(ctx, paths->permissions, FILE_MAX, &text, &len);
-    json_t *root = is_ok(&read) ? ik_json_parse(text, len, &error) : NULL;
+    return is_ok(&read) ? ik_json_parse(text, len, &error) : NULL;
+}
+
+static bool is_confirmed(const void *ctx, const ik_paths_t *paths, const char *provider,
+                         const char *origin)
+{
+    json_t *root = load_permissions(ctx, paths);
     json_t *list = json_object_get(json_object_get(root, "hosts"), provider);
     bool found = false;
     size_t i;
@@ -94,11 +95,7 @@ char *ik_key_host_to_confirm(const void *ctx, const ik_paths_t *paths,
 res_t ik_key_host_confirm(const ik_paths_t *paths, const char *provider, const char *origin)
 {
     void *scratch = talloc_new(NULL);
-    char *text;
-    size_t len;
-    json_error_t error;
-    res_t read = ik_file_read(scratch, paths->permissions, FILE_MAX, &text, &len);
-    json_t *root = is_ok(&read) ? ik_json_parse(text, len, &error) : NULL;
+    json_t *root = load_permissions(scratch, paths);
     json_t *before = json_object_get(json_object_get(root, "hosts"), provider);
     json_t *list = json_is_array(before) ? json_copy(before) : json_array();
     json_array_append_new(list, json_string(origin));

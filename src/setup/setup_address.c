@@ -2,14 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
-
-typedef struct {
-    const char *text;
-    size_t len;
-} part_t;
+#include "base/url_host.h"
 
 char *ik_setup_address_trim(const void *ctx, const char *text)
 {
@@ -22,39 +17,15 @@ char *ik_setup_address_trim(const void *ctx, const char *text)
     return ik_strndup(ctx, text, len);
 }
 
-/* The host of a URL or of an address without a scheme. *after is what follows it: a port, a path or
- * nothing. */
-static part_t find_host(const char *url, const char **after)
-{
-    const char *scheme = strstr(url, "://");
-    const char *start = scheme == NULL ? url : scheme + 3;
-    size_t len = strcspn(start, "/?#");
-    const char *at = memrchr(start, '@', len);
-    if (at != NULL) {
-        len -= (size_t)(at + 1 - start);
-        start = at + 1;
-    }
-    size_t host = *start == '[' ? strcspn(start, "]") + 1 : strcspn(start, ":/?#");
-    host = host > len ? len : host;
-    *after = start + host;
-    return (part_t){start, host};
-}
-
-static bool is_host(part_t host, const char *name)
-{
-    return host.len == strlen(name) && strncasecmp(host.text, name, host.len) == 0;
-}
-
-static bool is_number(part_t host)
+static bool is_number(ik_url_host_t host)
 {
     return host.len > 0 && (host.text[0] == '[' || strspn(host.text, "0123456789.") >= host.len);
 }
 
 char *ik_setup_address_complete(const void *ctx, const char *typed, char **bare)
 {
-    const char *after;
     char *text = ik_setup_address_trim(ctx, typed);
-    part_t host = find_host(text, &after);
+    ik_url_host_t host = ik_url_host_find(text);
     *bare = NULL;
     for (size_t len = strlen(text); host.len > 0 && text[len - 1] == '/'; len--) {
         text[len - 1] = '\0';
@@ -62,19 +33,20 @@ char *ik_setup_address_complete(const void *ctx, const char *typed, char **bare)
     if (host.len == 0 || strpbrk(text, " \t\r\n") != NULL) {
         return NULL;
     }
-    bool plain = is_number(host) || is_host(host, "localhost");
+    bool plain = is_number(host) || ik_url_host_is(host, "localhost");
     const char *scheme = strstr(text, "://") != NULL ? "" : plain ? "http://" : "https://";
     char *url = ik_sprintf(ctx, "%s%s", scheme, text);
-    if (strpbrk(after, "/?#") != NULL) {
+    if (*host.end != '\0') {
         return url;
     }
     *bare = url;
     return ik_sprintf(ctx, "%s/v1", url);
 }
 
-static bool is_local(part_t host)
+static bool is_local(ik_url_host_t host)
 {
-    return is_host(host, "127.0.0.1") || is_host(host, "localhost") || is_host(host, "[::1]");
+    return ik_url_host_is(host, "127.0.0.1") || ik_url_host_is(host, "localhost") ||
+           ik_url_host_is(host, "[::1]");
 }
 
 /* A URL is stored without a slash at its end. */
@@ -90,8 +62,7 @@ static bool is_same_url(const char *stored, const char *url)
 char *ik_setup_address_name(const void *ctx, const ik_config_t *config, const char *url)
 {
     enum { HOST_MAX = 48 }; /* of the 64 characters that a name may have */
-    const char *after;
-    part_t host = find_host(url, &after);
+    ik_url_host_t host = ik_url_host_find(url);
     for (size_t i = 0; i < config->provider_count; i++) {
         if (is_same_url(config->providers[i]->base_url, url) &&
             config->providers[i]->type == IK_CONFIG_TYPE_OPENAI) {
@@ -115,11 +86,11 @@ char *ik_setup_address_name(const void *ctx, const ik_config_t *config, const ch
 
 int ik_setup_address_local_port(const char *url)
 {
-    const char *after;
-    part_t host = find_host(url, &after);
+    ik_url_host_t host = ik_url_host_find(url);
     if (!is_local(host)) {
         return 0;
     }
+    const char *after = host.text + host.len;
     long port = *after == ':'                   ? strtol(after + 1, NULL, 10)
                 : strncmp(url, "https", 5) == 0 ? 443
                                                 : 80;

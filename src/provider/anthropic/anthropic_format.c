@@ -5,10 +5,10 @@
  * in the previous request, which is the prefix that the cache holds.
  */
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/url_host.h"
 #include "provider/anthropic/anthropic_stream.h"
 #include "provider/blocks.h"
 #include "provider/words.h"
@@ -28,11 +28,7 @@ static char *format_url(const void *ctx, const ik_request_t *request)
  * so the same requests suit both. */
 static const char *version_for(const char *base_url)
 {
-    static const char anthropic[] = "api.anthropic.com";
-    const char *host = strstr(base_url, "://");
-    host = host == NULL ? base_url : host + 3;
-    bool is_anthropic = strcspn(host, ":/?#") == strlen(anthropic) &&
-                        strncasecmp(host, anthropic, strlen(anthropic)) == 0;
+    bool is_anthropic = ik_url_host_is(ik_url_host_find(base_url), "api.anthropic.com");
     return is_anthropic ? "2026-10-21" : "2023-06-01";
 }
 

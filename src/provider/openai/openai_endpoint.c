@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/url_host.h"
 
 static bool is_named(const ik_target_t *target, const char *name)
 {
@@ -15,33 +16,16 @@ bool ik_openai_endpoint_is_openai(const ik_target_t *target)
     return is_named(target, "openai");
 }
 
-/* Points to the host inside the URL; *len is its length. */
-static const char *find_host(const char *url, size_t *len)
-{
-    const char *scheme = strstr(url, "://");
-    const char *host = scheme == NULL ? url : scheme + 3;
-    size_t authority = strcspn(host, "/?#");
-    const char *at = memrchr(host, '@', authority);
-    if (at != NULL) {
-        authority -= (size_t)(at + 1 - host);
-        host = at + 1;
-    }
-    const char *colon = memchr(host, ':', authority);
-    *len = colon == NULL ? authority : (size_t)(colon - host);
-    return host;
-}
-
 /* Whether the base URL's host is this one or a subdomain of it. */
 static bool has_host(const ik_target_t *target, const char *host)
 {
-    size_t len;
     size_t wanted = strlen(host);
     if (target->config->base_url == NULL) {
         return false;
     }
-    const char *found = find_host(target->config->base_url, &len);
-    return len >= wanted && strncasecmp(found + len - wanted, host, wanted) == 0 &&
-           (len == wanted || found[len - wanted - 1] == '.');
+    ik_url_host_t found = ik_url_host_find(target->config->base_url);
+    return found.len >= wanted && strncasecmp(found.text + found.len - wanted, host, wanted) == 0 &&
+           (found.len == wanted || found.text[found.len - wanted - 1] == '.');
 }
 
 bool ik_openai_endpoint_is_mistral(const ik_target_t *target)

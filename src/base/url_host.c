@@ -1,0 +1,22 @@
+#include "base/url_host.h"
+
+#include <string.h>
+#include <strings.h>
+
+ik_url_host_t ik_url_host_find(const char *url)
+{
+    const char *scheme = strstr(url, "://");
+    const char *authority = scheme == NULL ? url : scheme + 3;
+    const char *end = authority + strcspn(authority, "/?#");
+    const char *at = memrchr(authority, '@', (size_t)(end - authority));
+    const char *host = at == NULL ? authority : at + 1;
+    const char *bracket = *host == '[' ? memchr(host, ']', (size_t)(end - host)) : NULL;
+    const char *from = bracket == NULL ? host : bracket;
+    const char *colon = memchr(from, ':', (size_t)(end - from));
+    return (ik_url_host_t){host, (size_t)((colon == NULL ? end : colon) - host), end};
+}
+
+bool ik_url_host_is(ik_url_host_t host, const char *name)
+{
+    return host.len == strlen(name) && strncasecmp(host.text, name, host.len) == 0;
+}
