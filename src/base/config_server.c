@@ -79,6 +79,9 @@ static const char **read_list(reading_t *reading, const char *member, ik_json_sp
     ik_json_span_t element;
     while (ik_json_next_element(value, &position, &element)) {
         const char *text = read_text(reading, member, element);
+        if (text != NULL && count == LIST_MAX) {
+            fail(reading, element, member, "has more than 1000 elements");
+        }
         if (text == NULL || count == LIST_MAX) {
             return NULL;
         }

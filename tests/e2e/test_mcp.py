@@ -450,7 +450,8 @@ class Configuration(McpTest):
         for entry, message in [
                 ("x", "must be an object"), ({"command": 1}, ".command must be a string"),
                 ({"args": "x"}, ".args must be an array of strings"),
-                ({"args": [1]}, ".args must be a string"), ({"env": []}, ".env must be an object"),
+                ({"args": [1]}, ".args must be a string"),
+                ({"deny_tools": ["x"] * 1001}, ".deny_tools has more than 1000 elements"), ({"env": []}, ".env must be an object"),
                 ({"env": {"A": 1}}, ".env must be a string"), ({"headers": 1}, ".headers must be"),
                 ({"type": "x"}, ".type must be"), ({"enabled": 1}, ".enabled must be true or false"),
                 ({"effects": {"write": "all"}}, ".effects must be"),
