@@ -38,7 +38,7 @@ TOOLS = {
 }
 for name in ("content", "structured", "both", "same", "image", "failing", "refusing", "slow",
              "progress", "silent", "dying", "junk", "huge", "asking", "empty", "invalid", "log",
-             "change", "environment", "write", "pid", "split", "input", "endless_input", "strange"):
+             "change", "environment", "write", "pid", "split", "input", "endless_input", "strange", "visit"):
     TOOLS.setdefault(name, {"description": name + ".", "inputSchema": {"type": "object"}})
 
 lock = threading.Lock()
@@ -116,6 +116,7 @@ FORM = {"message": "Who are you?", "requestedSchema": {"type": "object", "proper
 
 
 def call(request):
+    global changes
     params = request["params"]
     name, arguments = params["name"], params.get("arguments", {})
     meta = params.get("_meta", {})
@@ -229,6 +230,13 @@ def call(request):
                 "inputResponses", "requestState")})))
     elif name == "endless_input":
         respond(request, {"resultType": "input_required"})
+    elif name == "visit":  # works from the second call on
+        changes += 1
+        if changes > 1:
+            respond(request, text("visited"))
+        else:
+            refuse(request, -32042, "Not yet", {"elicitations": [
+                {"mode": "url", "elicitationId": "1", "url": "https://example.org/a?b=c", "message": "Allow it."}]})
     elif name == "strange":
         respond(request, {"resultType": "dream", "content": []})
     else:

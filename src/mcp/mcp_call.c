@@ -12,6 +12,7 @@
 
 enum {
     HEADER_MISMATCH = -32020, /* the headers of a call are not those that its tool asks for */
+    VISITS_REQUIRED = -32042, /* the user has to visit addresses before the call can work */
     ROUNDS_MAX = 16,          /* how often a server may ask for input during one call */
     INPUTS_MAX = 32,          /* of one round */
     ASKING_MS = 1000,         /* how often a call looks whether the user has answered */
@@ -40,6 +41,7 @@ typedef struct {
     json_t *state; /* requestState; NULL: none */
     void *form;    /* the question to the user */
     bool answered; /* it was answered before it returned */
+    char *refusal; /* why the call was refused before the user's visits; NULL: it was not */
     int rounds;
 
     ik_tool_images_t *images;
@@ -172,6 +174,30 @@ static void on_elicited(void *data, const char *result)
     }
 }
 
+static void fail_refused(call_t *call, const char *error, int64_t code)
+{
+    char *text = ik_sprintf(call, "%" PRId64, code);
+    fail(call, IK_MCP_ERROR, error);
+    call->result.envelope =
+        ik_tool_wrap_add_member(call->result.owner, call->result.envelope, "code", text);
+    ik_mcp_server_praise(call->server);
+}
+
+/* Whether the user agreed to everything that was asked. */
+static bool is_accepted(json_t *responses)
+{
+    const char *key;
+    json_t *response;
+    json_object_foreach(responses, key, response)
+    {
+        const char *action = json_string_value(json_object_get(response, "action"));
+        if (action == NULL || strcmp(action, "accept") != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Collects the input one by one, then sends the request again with it. */
 static void next_input(call_t *call)
 {
@@ -198,7 +224,11 @@ static void next_input(call_t *call)
         }
         talloc_free(text);
     }
-    send_call(call);
+    if (call->refusal != NULL && !is_accepted(call->responses)) {
+        fail_refused(call, call->refusal, VISITS_REQUIRED);
+    } else {
+        send_call(call);
+    }
 }
 
 /* The server wants input before it goes on. */
@@ -215,6 +245,37 @@ static void take_input(call_t *call, ik_json_span_t result)
         return;
     }
     next_input(call);
+}
+
+/* Asks the user to visit the addresses that the server names, once; the call is sent again after
+ * that. False: it names none. */
+static bool take_visits(call_t *call, const char *error, ik_json_span_t detail)
+{
+    json_t *root = detail.len == 0 ? NULL : ik_json_parse(detail.text, detail.len, NULL);
+    json_t *list = json_object_get(ik_json_adopt(call, root), "elicitations");
+    size_t i;
+    json_t *each;
+    if (call->rounds > 0 || json_array_size(list) == 0 || json_array_size(list) > INPUTS_MAX) {
+        return false;
+    }
+    call->rounds++;
+    call->refusal = ik_strdup(call, error);
+    call->wanted = ik_json_adopt(call, json_object());
+    json_array_foreach(list, i, each)
+    {
+        char *key = ik_sprintf(call, "%zu", i);
+        const char *url = json_string_value(json_object_get(each, "url"));
+        json_object_set_new(call->wanted, key,
+                            json_pack("{s:s, s:o}", "method", "elicitation/create", "params",
+                                      json_pack("{s:s, s:O*, s:O*}", "mode", "url", "message",
+                                                json_object_get(each, "message"), "url",
+                                                json_object_get(each, "url"))));
+        call->refusal = ik_sprintf(call, "%s\nVisit %s", call->refusal, url == NULL ? "?" : url);
+    }
+    call->responses = ik_json_adopt(call, json_object());
+    call->iterator = json_object_iter(call->wanted);
+    next_input(call);
+    return true;
 }
 
 static void on_lost(void *data, bool login, const char *scope, const char *why)
@@ -245,11 +306,9 @@ static void on_answer(void *data, const ik_rpc_answer_t *answer)
     } else if (answer->failed) {
         char *text = answer->text.len > 0 ? ik_json_decode(call, answer->text, NULL)
                                           : ik_strdup(call, "The server reports an error");
-        char *code = ik_sprintf(call, "%" PRId64, answer->code);
-        fail(call, IK_MCP_ERROR, text);
-        call->result.envelope =
-            ik_tool_wrap_add_member(call->result.owner, call->result.envelope, "code", code);
-        ik_mcp_server_praise(call->server);
+        if (answer->code != VISITS_REQUIRED || !take_visits(call, text, answer->detail)) {
+            fail_refused(call, text, answer->code);
+        }
     } else if (ik_json_is(answer->result, IK_JSON_OBJECT) &&
                ik_json_find(answer->result, "resultType", &type) &&
                !ik_json_is_text(type, "complete")) {
@@ -286,12 +345,12 @@ static void send_call(call_t *call)
     ik_buffer_append_text(&members, "\"name\":");
     ik_json_append_text(&members, call->tool);
     ik_buffer_append_format(&members, ",\"arguments\":%s", call->arguments);
-    if (call->rounds > 0) {
+    if (call->rounds > 0 && call->refusal == NULL) {
         char *responses = ik_json_format(call, call->responses);
         ik_buffer_append_format(&members, ",\"inputResponses\":%s", responses);
         talloc_free(responses);
     }
-    if (call->rounds > 0 && json_is_string(call->state)) {
+    if (json_is_string(call->state)) {
         ik_buffer_append_text(&members, ",\"requestState\":");
         ik_json_append_string(&members, json_string_value(call->state),
                               json_string_length(call->state));

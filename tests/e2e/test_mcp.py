@@ -118,6 +118,7 @@ class Calls(McpTest):
         expected = [
             ("refusing", "MCP_ERROR", "no such thing"),
             ("invalid", "INVALID_OUTPUT", "its content is not a list"),
+            ("visit", "MCP_ERROR", "Not yet\nVisit https://example.org/a?b=c"),
             ("strange", "INVALID_OUTPUT", "its type is not known"),
             ("huge", "INVALID_OUTPUT", "longer than 32 MB"),
             ("silent", "TOOL_TIMEOUT", "timed out after 3 seconds without progress"),
@@ -135,8 +136,8 @@ class Calls(McpTest):
                 self.assertEqual(envelope["error_code"], code)
                 self.assertIn(text, envelope["error"])
         envelopes = turn.envelopes()
-        self.assertEqual(envelopes[0]["code"], -32050)
-        self.assertEqual(envelopes[5]["stderr"], "last words\n")
+        self.assertEqual([envelopes[0]["code"], envelopes[1]["code"]], [-32050, -32042])
+        self.assertEqual(envelopes[6]["stderr"], "last words\n")
         # Started by the next call at once; a call that worked resets the count.
         self.assertEqual(self.starts(), 3)
         (cancelled,) = self.sent("notifications/cancelled")

@@ -47,6 +47,16 @@ class Terminal(ReplTest):
         self.assertEqual(json.loads(self.results(3)[1]["output"]), {"action": "cancel"})
         self.assertEqual(self.leave(t), 0)
 
+    def test_a_visit_before_the_call_can_work(self):
+        t, log = self.begin([Answer(calls=[Call("s__visit", {})]), Answer("Thanks.")])
+        t.send("go\r")
+        t.wait_for("s asks: Allow it. Visit https://example.org/a?b=c [y/N]")
+        t.send("y\r")
+        t.wait_for("Thanks.")
+        self.assertEqual(self.results(1), [{"output": "visited"}])
+        self.assertEqual(self.methods(log).count("tools/call"), 2)
+        self.assertEqual(self.leave(t), 0)
+
     def server_tools(self):
         """The tools of servers in each request to the model."""
         return [[tool["function"]["name"] for tool in r.json["tools"]
