@@ -265,6 +265,8 @@ def list_tools(request):
         # The cursor of the second page is "", which is a valid one.
         start = 0 if cursor is None else size if cursor == "" else int(cursor)
         result = {"tools": listed[start:start + size]}
+        if FAULT == "strange list":
+            result["resultType"] = "dream"
         if "ttl" in SCRIPT:
             result.update(ttlMs=SCRIPT["ttl"], cacheScope="public")
         if start + size < len(listed):

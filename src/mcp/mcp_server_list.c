@@ -163,6 +163,7 @@ static void on_page(void *data, const ik_rpc_answer_t *answer)
         ik_json_adopt(scratch, ik_json_parse(answer->result.text, answer->result.len, NULL));
     json_t *tools = json_object_get(result, "tools");
     json_t *cursor = json_object_get(result, "nextCursor");
+    const char *type = json_string_value(json_object_get(result, "resultType"));
     double ttl = json_number_value(json_object_get(result, "ttlMs"));
     server->ttl_ms = ttl < (double)server->ttl_ms ? (int64_t)(ttl > 0 ? ttl : 0) : server->ttl_ms;
     size_t i;
@@ -171,7 +172,9 @@ static void on_page(void *data, const ik_rpc_answer_t *answer)
     {
         ik_mcp_tools_add(server->listed, server->config->name, each);
     }
-    if (!json_is_array(tools)) {
+    if (server->facts.modern && type != NULL && strcmp(type, "complete") != 0) {
+        ik_mcp_server_fail_list(server, "its answer to tools/list is of an unknown type");
+    } else if (!json_is_array(tools)) {
         ik_mcp_server_fail_list(server, "its answer to tools/list has no tools");
     } else if (!json_is_string(cursor)) {
         finish_list(server);

@@ -104,6 +104,7 @@ class Calls(McpTest):
         self.assertIn('> {"jsonrpc":"2.0","id":"ping","result":{}}', wire)
         self.assertIn(json.dumps("file://" + self.project), wire)
         self.assert_nothing_runs()
+        self.assertTrue(self.run_tool("s__huge", {"bytes": 4500000})["tool_success"])  # a line of 9 MB
         shown = self.ikigai("mcp", "show", "s", "--json").json()
         self.assertEqual((shown["status"], shown["era"], shown["protocol_version"]),
                          ("ready", "legacy", "2025-11-25"))
@@ -117,8 +118,8 @@ class Calls(McpTest):
     def test_every_kind_of_failure(self):
         expected = [
             ("refusing", "MCP_ERROR", "no such thing"),
-            ("invalid", "INVALID_OUTPUT", "its content is not a list"),
             ("visit", "MCP_ERROR", "Not yet\nVisit https://example.org/a?b=c"),
+            ("invalid", "INVALID_OUTPUT", "its content is not a list"),
             ("strange", "INVALID_OUTPUT", "its type is not known"),
             ("huge", "INVALID_OUTPUT", "longer than 32 MB"),
             ("silent", "TOOL_TIMEOUT", "timed out after 3 seconds without progress"),
@@ -207,6 +208,8 @@ class Discovery(McpTest):
             "far": ({"type": "object", "properties": {"u": {"$ref": "http://127.0.0.1:1/x", **text}}},
                     {"u": text}, None),
             "ref": ({"$ref": "#/$defs/pair", "$defs": {"pair": pair}}, {"a": text, "b": number}, ["a"]),
+            "defs": ({"type": "object", "properties": {"p": {"$ref": "#/$defs/pair"}}, "$defs": {"pair": pair}},
+                     {"p": {"$ref": "#/$defs/pair"}}, None),
             "any": ({"anyOf": [{"properties": {"kind": {"const": "x"}, "a": text}, "required": ["kind", "a"]},
                                {"properties": {"kind": {"const": "y"}, "a": text}}, {"$ref": "#/$defs/pair"}],
                      "$defs": {"pair": pair}},
@@ -233,6 +236,8 @@ class Discovery(McpTest):
             self.assertEqual((shown["properties"], shown.get("required")), (properties, required), name)
             for key in ("$ref", "anyOf", "allOf"):
                 self.assertNotIn(key, shown)
+            if name == "defs":
+                self.assertEqual(shown["$defs"], {"pair": pair})
 
     def test_names(self):
         long = "x" * 80
@@ -257,6 +262,7 @@ class Discovery(McpTest):
             "future": ({"version": "2031-01-01"}, {}, "it speaks version 2031-01-01"),
             "endless": ({"fault": "endless pages"}, {}, "its list of tools does not end"),
             "circle": ({"fault": "same page"}, {}, "its list of tools repeats itself"),
+            "strange": ({"fault": "strange list", "era": "modern"}, {}, "tools/list is of an unknown type"),
             "none": ({"fault": "no tools"}, {}, "its answer to tools/list has no tools"),
             "missing": ({}, {"command": "no-such-command-here"}, "no-such-command-here was not found"),
             "absent": ({}, {"command": "/no/such/command"}, "the command /no/such/command was not found"),
@@ -270,6 +276,7 @@ class Discovery(McpTest):
             "drowning": ({"fault": "stderr flood", "tools": ["echo"]}, {}, None),
             "expired": ({"fault": "expired cursor", "pages": 20}, {}, None),
             "toolless": ({"fault": "no capability"}, {}, None),
+            "older": ({"version": "2024-11-05", "tools": ["echo"]}, {}, None),
             "eager": ({"fault": "changes at once", "tools": ["echo"]}, {}, None),
         }
         servers = {}
