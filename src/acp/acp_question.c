@@ -4,6 +4,7 @@
 #include "acp/acp_state.h"
 #include "base/alloc.h"
 #include "base/random.h"
+#include "rpc/elicitation.h"
 
 /* --- permission -------------------------------------------------------------------------- */
 
@@ -78,7 +79,6 @@ static void ask_permission(ik_acp_session_t *session, const ik_permission_questi
 static void on_form(void *data, const ik_rpc_answer_t *answer)
 {
     ik_acp_session_t *session = data;
-    ik_json_span_t action, content;
     session->asked = NULL;
     if (answer->closed) {
         return;
@@ -90,11 +90,7 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
         talloc_free(whole);
         return;
     }
-    bool accepted = !answer->failed &&
-                    ik_json_find_kind(answer->result, "action", IK_JSON_STRING, &action) &&
-                    ik_json_is_text(action, "accept") &&
-                    ik_json_find_kind(answer->result, "content", IK_JSON_OBJECT, &content);
-    char *text = accepted ? ik_acp_text(session, content, "answer") : NULL;
+    char *text = answer->failed ? NULL : ik_elicitation_read_answer(session, answer->result);
     bool blank = text != NULL && question->tool != NULL &&
                  ik_workspace_resolve_answer(question, text) == NULL;
     if (text == NULL || blank) {
@@ -139,23 +135,12 @@ static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
         send_question(session, &params);
         return;
     }
-    ik_buffer_append_text(&params, ",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
-                                   "\"answer\":{\"type\":\"string\",\"title\":\"Answer\"");
-    if (question->choices != NULL) {
-        ik_buffer_append_text(&params, ",\"enum\":[");
-        for (size_t i = 0; question->choices[i] != NULL; i++) {
-            ik_buffer_append_text(&params, i == 0 ? "" : ",");
-            ik_json_append_text(&params, question->choices[i]);
-        }
-        ik_buffer_append_text(&params, "]");
-    }
     const char *fallback = question->tool != NULL      ? question->fallback_text
                            : question->choices != NULL ? question->choices[question->fallback]
                                                        : NULL;
-    if (fallback != NULL) {
-        ik_json_add_text(&params, "default", fallback);
-    }
-    ik_buffer_append_text(&params, "}},\"required\":[\"answer\"]}}");
+    ik_json_begin_member(&params, "requestedSchema");
+    ik_elicitation_append_schema(&params, question->choices, fallback);
+    ik_buffer_append_byte(&params, '}');
     send_question(session, &params);
 }
 

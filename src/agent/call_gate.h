@@ -32,6 +32,7 @@ typedef struct {
     bool open_places;        /* the room does not protect the project's protected places */
     bool may_write;          /* files that undo covers */
     const char *code;        /* with denied: the error code; NULL: PERMISSION_DENIED */
+    const char *said;        /* by hooks that the gate asked, for the model; NULL: nothing */
 } ik_call_verdict_t;
 
 /* A copy of a verdict that allows the call. The room is not copied. */

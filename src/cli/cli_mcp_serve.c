@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/print.h"
-#include "cli/cli.h"
+#include "cli/cli_calls.h"
 #include "serve/mcp_serve.h"
 
 /* The tools that are offered: all but those of other servers, or those named in a list with commas.
@@ -37,48 +36,33 @@ static res_t choose_tools(const void *ctx, const ik_tool_registry_t *found, cons
 
 static int run_serve(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const ik_tool_discovery_result_t *found;
+    ik_cli_calls_t calls;
     ik_tool_registry_t offered = {0};
-    ik_permission_rules_t *rules;
-    const char *mode_name = ik_cli_args_value(args, "--mode");
-    ik_mode_t mode = cli->config->mode == 0 ? IK_MODE_AUTO : (ik_mode_t)(cli->config->mode - 1);
-    if (mode_name != NULL && !ik_mode_parse(mode_name, &mode)) {
-        char *message =
-            ik_sprintf(cli->ctx, "--mode must be auto, ask, plan or full, not '%s'", mode_name);
-        return ik_cli_misuse(args->command, message);
+    int status = ik_cli_calls_prepare(cli, args, NULL, "mcp", &calls);
+    if (status != IK_CLI_DONE) {
+        return status;
     }
-    res_t ready = ik_permission_rules_load(cli->ctx, cli->paths, NULL, &rules);
-    if (is_err(&ready)) {
-        ik_cli_fail(ready.message);
-        return IK_CLI_USAGE;
-    }
-    ready = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, true, &found);
-    if (is_err(&ready)) {
-        return ik_cli_fail(ready.message);
-    }
-    ready = choose_tools(cli->ctx, found->registry, ik_cli_args_value(args, "--tools"), &offered);
-    if (is_err(&ready)) {
-        return ik_cli_misuse(args->command, ready.message);
+    res_t chosen =
+        choose_tools(cli->ctx, calls.found->registry, ik_cli_args_value(args, "--tools"), &offered);
+    if (is_err(&chosen)) {
+        return ik_cli_misuse(args->command, chosen.message);
     }
     if (!ik_cli_accept_confinement(cli)) {
         return IK_CLI_USAGE;
     }
-    ik_tool_context_t context = ik_cli_tool_context(cli);
-    context.images = cli->paths->images;
-    ik_mcp_serve_options_t options = {.loop = cli->loop,
-                                      .registry = &offered,
-                                      .context = &context,
-                                      .confinement = cli->confinement,
-                                      .rules = rules,
-                                      .mode = mode};
-    ik_mcp_serve_run(cli->ctx, &options);
+    calls.context.images = cli->paths->images;
+    ik_mcp_serve_run(cli->ctx, &(ik_mcp_serve_options_t){.loop = cli->loop,
+                                                         .registry = &offered,
+                                                         .context = &calls.context,
+                                                         .gate = &calls.gate});
     return IK_CLI_DONE;
 }
 
 const ik_cli_command_t ik_cli_mcp_serve = {
     .name = "mcp serve",
     .help = "Offers the tools to another agent, as an MCP server on standard input and output.",
-    .more = "Calls are confined as in a session. What needs the user's permission is asked through "
+    .more = "Calls are confined as in a session, and hooks look at them. What needs the user's "
+            "permission is asked through "
             "the client, and denied if the client cannot ask.",
     .options =
         (const ik_cli_option_t[]){

@@ -4,10 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/print.h"
-#include "cli/cli.h"
-#include "permission/permission_gate.h"
+#include "cli/cli_calls.h"
 #include "tool/tool_describe.h"
-#include "tool/tool_runner.h"
 #include "tool/tool_wrapper.h"
 
 enum { ARGUMENTS_MAX = 256 * 1024 * 1024 };
@@ -120,50 +118,24 @@ static void on_progress(void *data, const char *text, size_t len)
 
 /* --- running a tool ---------------------------------------------------------------------- */
 
-/* A call on its way through the gate, as in a turn. */
 typedef struct {
-    void *ctx;
     bool done;
-    char *envelope; /* of a call that is not allowed; NULL: it is */
-    ik_tool_request_t request;
-} gated_t;
+    const ik_tool_result_t *result;
+} run_t;
 
-static void on_verdict(void *data, const ik_call_verdict_t *verdict)
+static void on_end(void *data, const ik_tool_result_t *result)
 {
-    gated_t *gated = data;
-    const char *code = verdict->code == NULL ? IK_TOOL_PERMISSION_DENIED : verdict->code;
-    if (verdict->denied != NULL) {
-        gated->envelope = ik_tool_wrap_refusal(gated->ctx, code, verdict->denied);
-    }
-    gated->request.room = verdict->room;
-    gated->request.confined =
-        verdict->confined == NULL ? NULL : ik_strdup(gated->ctx, verdict->confined);
-    gated->request.open_places = verdict->open_places;
-    gated->done = true;
-}
-
-static ik_mode_t mode_of(void *data, int64_t agent)
-{
-    (void)agent;
-    return *(ik_mode_t *)data;
+    run_t *run = data;
+    run->result = result;
+    run->done = true;
 }
 
 /* The command itself is the user's consent to a call that may write: mode ask asks nothing. */
-static res_t choose_mode(const ik_cli_t *cli, const ik_cli_args_t *args, ik_mode_t *mode)
+static ik_mode_t choose_mode(const ik_cli_args_t *args, ik_mode_t mode)
 {
-    const char *name = ik_cli_args_value(args, "--mode");
-    *mode = cli->config->mode == 0 ? IK_MODE_AUTO : (ik_mode_t)(cli->config->mode - 1);
-    if (name != NULL && !ik_mode_parse(name, mode)) {
-        return ERR(INVALID, "--mode must be auto, ask, plan or full, not '%s'", name);
-    }
-    if (ik_cli_args_has(args, "--unconfined")) {
-        if (name != NULL) {
-            return ERR(INVALID, "--unconfined is mode full; do not give --mode with it");
-        }
-        *mode = IK_MODE_FULL;
-    }
-    *mode = *mode == IK_MODE_ASK ? IK_MODE_AUTO : *mode;
-    return OK;
+    return ik_cli_args_has(args, "--unconfined") ? IK_MODE_FULL
+           : mode == IK_MODE_ASK                 ? IK_MODE_AUTO
+                                                 : mode;
 }
 
 static res_t check_allowed(const void *ctx, const char *const *allowed, bool *all)
@@ -179,18 +151,8 @@ static res_t check_allowed(const void *ctx, const char *const *allowed, bool *al
     return OK;
 }
 
-/* Decides about the call as `ikigai -p` does: there is no user to ask. */
-static void pass_gate(ik_cli_t *cli, const ik_permission_gate_options_t *options,
-                      const ik_tool_registry_t *registry, gated_t *gated)
+static void print_level(const ik_cli_t *cli)
 {
-    const ik_call_gate_t *gate = ik_permission_gate_create(cli->ctx, options);
-    ik_call_t call = {.id = gated->request.call_id,
-                      .name = gated->request.name,
-                      .arguments = gated->request.arguments,
-                      .arguments_len = gated->request.arguments_len,
-                      .entry = ik_tool_registry_lookup(registry, gated->request.name)};
-    gate->decide(gate->gate, cli->ctx, &call, on_verdict, gated);
-    ik_loop_run_until(cli->loop, &gated->done);
     const ik_confinement_facts_t *facts = ik_confinement_facts(cli->confinement);
     bool off = cli->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
     if (facts != NULL && facts->level != IK_CONFINEMENT_FULL && !off) {
@@ -209,74 +171,69 @@ static void print_envelope(const char *envelope)
 
 static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    const ik_tool_discovery_result_t *found;
-    ik_mode_t mode;
-    ik_permission_gate_options_t gate = {.confinement = cli->confinement,
-                                         .config = cli->config,
-                                         .unattended = true,
-                                         .mode_of = mode_of,
-                                         .data = &mode};
+    ik_cli_calls_t calls;
+    bool allow_all;
+    const char *name = args->args[0];
     const char **allowed = ik_cli_args_values(cli->ctx, args, "--allow");
-    res_t used = choose_mode(cli, args, &mode);
-    if (is_ok(&used)) {
-        used = check_allowed(cli->ctx, allowed, &gate.allow_all);
+    res_t used = check_allowed(cli->ctx, allowed, &allow_all);
+    if (is_ok(&used) && ik_cli_args_has(args, "--unconfined") &&
+        ik_cli_args_value(args, "--mode") != NULL) {
+        used = ERR(INVALID, "--unconfined is mode full; do not give --mode with it");
     }
     if (is_err(&used)) {
         return ik_cli_misuse(args->command, used.message);
     }
-    used = ik_permission_rules_load(cli->ctx, cli->paths, allowed, &gate.rules);
-    if (is_err(&used)) {
-        ik_cli_fail(used.message);
-        return IK_CLI_USAGE;
+    int status = ik_cli_calls_prepare(cli, args, allowed, "command-line", &calls);
+    if (status != IK_CLI_DONE) {
+        return status;
     }
-    const char *const *warnings;
-    size_t warning_count = ik_permission_rules_warnings(gate.rules, &warnings);
-    for (size_t i = 0; i < warning_count; i++) {
-        fputs("ikigai: warning: ", stderr);
-        ik_print_line(stderr, warnings[i]);
-    }
+    calls.mode = choose_mode(args, calls.mode);
+    calls.gate.allow_all = allow_all;
     ik_buffer_t input;
-    res_t ready = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, true, &found);
-    if (is_ok(&ready) && args->count == 1) {
-        ready = read_arguments(cli->ctx, &input);
-    } else if (is_ok(&ready)) {
+    if (args->count == 1) {
+        res_t ready = read_arguments(cli->ctx, &input);
+        if (is_err(&ready)) {
+            return ik_cli_fail(ready.message);
+        }
+    } else {
         ik_buffer_init(&input, cli->ctx, IK_BUFFER_UNLIMITED); /* bounded by argv */
         ik_buffer_append_text(&input, args->args[1]);
-    }
-    if (is_err(&ready)) {
-        return ik_cli_fail(ready.message);
     }
     if (!ik_cli_accept_confinement(cli)) {
         return IK_CLI_USAGE;
     }
-    ik_tool_context_t context = ik_cli_tool_context(cli);
-    gated_t gated = {.ctx = cli->ctx,
-                     .request = {.name = args->args[0],
-                                 .arguments = input.data,
-                                 .arguments_len = input.len,
-                                 .call_id = "command-line",
-                                 .session_id = "command-line",
-                                 .on_progress = on_progress}};
-    if (ik_tool_registry_lookup(found->registry, gated.request.name) == NULL) {
-        gated.envelope = ik_mcp_refuse_unknown(cli->ctx, cli->mcp, gated.request.name);
-    }
-    if (gated.envelope == NULL) {
-        pass_gate(cli, &gate, found->registry, &gated);
-    }
-    if (gated.envelope != NULL) {
-        print_envelope(gated.envelope);
+    bool exists = ik_tool_registry_lookup(calls.found->registry, name) != NULL;
+    char *refused = exists ? NULL : ik_mcp_refuse_unknown(cli->ctx, cli->mcp, name);
+    if (refused != NULL) {
+        print_envelope(refused);
         return IK_CLI_FAILED;
     }
-    const ik_tool_result_t *result =
-        ik_tool_call_run(cli->ctx, &context, found->registry, &gated.request);
-    print_envelope(result->envelope);
-    if (result->err != NULL && ik_cli_args_has(args, "--verbose")) {
-        ik_print_text(stderr, result->err);
+    run_t run = {0};
+    ik_single_call_start(
+        cli->ctx,
+        &(ik_single_call_options_t){.loop = cli->loop,
+                                    .gate = ik_permission_gate_create(cli->ctx, &calls.gate),
+                                    .hooks = calls.gate.hooks,
+                                    .context = &calls.context,
+                                    .registry = calls.found->registry},
+        &(ik_tool_request_t){.name = name,
+                             .arguments = input.data,
+                             .arguments_len = input.len,
+                             .call_id = "command-line",
+                             .session_id = calls.session_id,
+                             .on_progress = on_progress,
+                             .on_end = on_end,
+                             .data = &run});
+    ik_loop_run_until(cli->loop, &run.done);
+    print_level(cli);
+    print_envelope(run.result->envelope);
+    if (run.result->err != NULL && ik_cli_args_has(args, "--verbose")) {
+        ik_print_text(stderr, run.result->err);
     }
-    if (ik_tool_registry_lookup(found->registry, gated.request.name) == NULL) {
-        print_not_found(gated.request.name);
+    if (!exists) {
+        print_not_found(name);
     }
-    return result->success ? IK_CLI_DONE : IK_CLI_FAILED;
+    return run.result->success ? IK_CLI_DONE : IK_CLI_FAILED;
 }
 
 const ik_cli_command_t ik_cli_tool_list = {
@@ -306,9 +263,9 @@ const ik_cli_command_t ik_cli_tool_run = {
     .args = "NAME [JSON]",
     .help =
         "Runs a tool and prints what a model would get. Without JSON, reads arguments from stdin.",
-    .more =
-        "The tool is confined as in `ikigai -p`. There is no session: what it asks ikigai for over "
-        "its host channel is refused with `NO_USER` or `MODEL_ERROR`.",
+    .more = "The tool is confined as in `ikigai -p`, and hooks look at the call. There is no "
+            "session: what it asks ikigai for over "
+            "its host channel is refused with `NO_USER` or `MODEL_ERROR`.",
     .options =
         (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
                                   {.name = "--mode",

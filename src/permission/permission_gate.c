@@ -23,6 +23,7 @@ typedef struct {
     ik_effects_t effects;
     ik_hook_decision_t hooks; /* what hooks say */
     const char *hook_reason;  /* why; NULL: not known */
+    const char *said;         /* by hooks that were asked here, for the model; NULL */
     char *rewritten;          /* the arguments as hooks that were asked here left them; NULL */
     char *rule;               /* what "always" adds; NULL: nothing */
     ik_permission_question_t question;
@@ -39,6 +40,7 @@ static void give_verdict(decision_t *decision, const ik_call_verdict_t *verdict)
     ik_call_verdict_t given = *verdict;
     given.arguments = decision->rewritten;
     given.arguments_len = decision->rewritten == NULL ? 0 : decision->call.arguments_len;
+    given.said = decision->said;
     decision->decided = true;
     talloc_steal(NULL, decision); /* on_verdict may free the context */
     decision->on_verdict(decision->data, &given);
@@ -150,7 +152,7 @@ static void on_answer(void *data, ik_permission_answer_t answer, const char *tex
     deny(decision, text == NULL
                        ? "The user denied this call"
                        : ik_sprintf(decision, "The user denied this call and says: %s", text));
-    if (answer == IK_PERMISSION_STOP) {
+    if (answer == IK_PERMISSION_STOP && options->stop_turn != NULL) {
         options->stop_turn(options->data, agent);
     }
 }
@@ -308,13 +310,14 @@ static void on_hooks(void *data, const ik_hook_outcome_t *outcome)
     const ik_permission_gate_options_t *options = &decision->gate->options;
     int64_t agent = decision->agent;
     take_outcome(decision, outcome);
+    decision->said = outcome->context == NULL ? NULL : ik_strdup(decision, outcome->context);
     if (outcome->input != NULL) {
         decision->rewritten = ik_strdup(decision, outcome->input);
         decision->call.arguments = decision->rewritten;
         decision->call.arguments_len = strlen(decision->rewritten);
     }
     judge(decision);
-    if (outcome->stops) {
+    if (outcome->stops && options->stop_turn != NULL) {
         options->stop_turn(options->data, agent);
     }
 }

@@ -45,7 +45,7 @@ typedef struct {
      * the question. */
     void *(*ask)(void *data, const void *ctx, const ik_permission_question_t *question,
                  ik_permission_answer_fn on_answer, void *answer_data);
-    void (*stop_turn)(void *data, int64_t agent);
+    void (*stop_turn)(void *data, int64_t agent); /* NULL: there is no turn */
     void (*warn)(void *data, const char *text);
     void *data;
 } ik_permission_gate_options_t;

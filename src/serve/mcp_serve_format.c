@@ -7,6 +7,7 @@
 #include "base/blob.h"
 #include "base/image.h"
 #include "base/json.h"
+#include "rpc/elicitation.h"
 
 enum {
     /* The tools are found once, when the server starts; a new connection starts a new server. */
@@ -195,11 +196,24 @@ char *ik_mcp_serve_format_question(const void *ctx, const ik_permission_question
     return ik_buffer_finish(&out);
 }
 
-char *ik_mcp_serve_format_input_required(const void *ctx, const char *question, const char *state)
+char *ik_mcp_serve_format_ask(const void *ctx, const ik_host_question_t *question)
+{
+    ik_buffer_t out;
+    begin(&out, ctx);
+    ik_buffer_append_text(&out, "{\"mode\":\"form\"");
+    ik_json_add_text(&out, "message", question->text);
+    ik_json_begin_member(&out, "requestedSchema");
+    ik_elicitation_append_schema(&out, question->choices, question->fallback);
+    ik_buffer_append_byte(&out, '}');
+    return ik_buffer_finish(&out);
+}
+
+char *ik_mcp_serve_format_input_required(const void *ctx, const char *input, const char *question,
+                                         const char *state)
 {
     return ik_sprintf(ctx,
                       "{\"resultType\":\"input_required\",\"inputRequests\":{\"%s\":"
                       "{\"method\":\"elicitation/"
                       "create\",\"params\":%s}},\"requestState\":\"%s\",\"_meta\":{%s}}",
-                      IK_MCP_SERVE_PERMISSION, question, state, server_info);
+                      input, question, state, server_info);
 }

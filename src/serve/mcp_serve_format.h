@@ -6,8 +6,9 @@
 #include "permission/permission_gate.h"
 #include "tool/tool_runner.h"
 
-/* The name of the only input that a call can lack. */
+/* The names of the inputs that a call can lack. */
 #define IK_MCP_SERVE_PERMISSION "permission"
+#define IK_MCP_SERVE_ANSWER "answer" /* to a question of its tool */
 
 /* Ends a result that begins as text: the modern era adds members. On ctx. */
 char *ik_mcp_serve_format_result(const void *ctx, const char *text, bool modern);
@@ -20,7 +21,9 @@ char *ik_mcp_serve_format_tools(const void *ctx, const ik_tool_registry_t *regis
 char *ik_mcp_serve_format_call(const void *ctx, const ik_tool_result_t *result, const char *blobs,
                                bool modern);
 
-/* The parameters of elicitation/create: a form without fields. */
+/* The parameters of elicitation/create: a form without fields, and one with the field answer. */
 char *ik_mcp_serve_format_question(const void *ctx, const ik_permission_question_t *question);
-/* The result of a modern tools/call that needs the answer to a question first. */
-char *ik_mcp_serve_format_input_required(const void *ctx, const char *question, const char *state);
+char *ik_mcp_serve_format_ask(const void *ctx, const ik_host_question_t *question);
+/* The result of a modern tools/call that lacks an input: the answer to a question. */
+char *ik_mcp_serve_format_input_required(const void *ctx, const char *input, const char *question,
+                                         const char *state);

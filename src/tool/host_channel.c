@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/sanitiser.h"
 #include "base/utf8.h"
 
 enum {
@@ -334,13 +335,32 @@ bool ik_host_request_number(ik_host_request_t *request, const char *name, int64_
     return true;
 }
 
-static void refuse_ask(void *data, ik_host_request_t *request)
+bool ik_host_request_question(ik_host_request_t *request, ik_host_question_t *out)
+{
+    enum { QUESTION_MAX = 16384, CHOICES_MAX = 100 }; /* bytes that are shown */
+    const char *text;
+    *out = (ik_host_question_t){0};
+    if (!ik_host_request_text(request, "question", true, &text) ||
+        !ik_host_request_texts(request, "choices", CHOICES_MAX, &out->choices) ||
+        !ik_host_request_text(request, "default", false, &out->fallback)) {
+        return false;
+    }
+    ik_buffer_t clean;
+    ik_buffer_init(&clean, request, IK_BUFFER_UNLIMITED); /* a few times QUESTION_MAX */
+    ik_buffer_append_text(&clean, "");
+    ik_sanitise_append(&clean, text, ik_utf8_cut(text, strlen(text), QUESTION_MAX));
+    out->text = ik_buffer_finish(&clean);
+    out->choices = out->choices == NULL || *out->choices == NULL ? NULL : out->choices;
+    return true;
+}
+
+void ik_host_refuse_question(void *data, ik_host_request_t *request)
 {
     (void)data;
     ik_host_request_fail(request, IK_HOST_NO_USER, "There is no user who could answer");
 }
 
-static void refuse_model(void *data, ik_host_request_t *request)
+void ik_host_refuse_model(void *data, ik_host_request_t *request)
 {
     (void)data;
     ik_host_request_fail(request, IK_HOST_MODEL_ERROR,
@@ -348,9 +368,9 @@ static void refuse_model(void *data, ik_host_request_t *request)
 }
 
 static const ik_host_operation_t absent[] = {
-    {"ask", refuse_ask},
-    {"agent", refuse_model},
-    {"complete", refuse_model},
+    {"ask", ik_host_refuse_question},
+    {"agent", ik_host_refuse_model},
+    {"complete", ik_host_refuse_model},
     {0},
 };
 const ik_host_operations_t ik_host_operations_absent = {.operations = absent};

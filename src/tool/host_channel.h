@@ -58,7 +58,9 @@ typedef struct {
     void *data;                            /* for start */
 } ik_host_operations_t;
 
-/* For calls outside of a session: there is neither a user nor a model that could answer. */
+/* Ops for calls outside of a session: there is no user, or no model, that could answer. */
+void ik_host_refuse_question(void *data, ik_host_request_t *request);
+void ik_host_refuse_model(void *data, ik_host_request_t *request);
 extern const ik_host_operations_t ik_host_operations_absent;
 
 /* --- for the ops -------------------------------------------------------------------------- */
@@ -83,6 +85,13 @@ bool ik_host_request_text(ik_host_request_t *request, const char *name, bool req
 /* A list of strings that are not empty, NULL-terminated. */
 bool ik_host_request_texts(ik_host_request_t *request, const char *name, size_t max,
                            const char *const **out);
+/* The parameters of ask; texts are on request. */
+typedef struct {
+    const char *text;           /* sanitised, and cut if it is very long */
+    const char *const *choices; /* NULL: any text is an answer */
+    const char *fallback;       /* NULL: there is no default */
+} ik_host_question_t;
+bool ik_host_request_question(ik_host_request_t *request, ik_host_question_t *out);
 /* An object as JSON text. */
 bool ik_host_request_object(ik_host_request_t *request, const char *name, const char **out);
 bool ik_host_request_number(ik_host_request_t *request, const char *name, int64_t min, int64_t max,

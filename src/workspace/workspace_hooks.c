@@ -2,6 +2,7 @@
  * come from the agent and the gate. */
 #include <string.h>
 
+#include "agent/found_hooks.h"
 #include "base/alloc.h"
 #include "workspace/workspace_state.h"
 
@@ -64,26 +65,9 @@ void ik_workspace_create_hooks(ik_workspace_t *workspace)
 
 void ik_workspace_find_hooks(ik_workspace_t *workspace)
 {
-    void *scratch = talloc_new(NULL);
     ik_extension_options_t options = ik_workspace_extension_options(workspace);
-    const ik_extensions_t *found = ik_extensions_find(scratch, &options, IK_EXTENSION_HOOK);
-    ik_hook_t *list = ik_new_array(scratch, ik_hook_t, found->count);
-    size_t count = 0;
-    size_t untrusted = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        const ik_extension_t *item = &found->items[i];
-        ik_hook_event_t event;
-        untrusted += item->untrusted;
-        if (item->used && ik_hook_event_parse(item->event, &event)) {
-            list[count++] = (ik_hook_t){.event = event,
-                                        .name = item->name,
-                                        .file = item->file,
-                                        .of_project = item->of_project};
-        }
-    }
-    ik_hooks_set(workspace->shared.hooks, list, count);
+    size_t untrusted = ik_found_hooks_set(workspace->shared.hooks, &options);
     ik_workspace_say_untrusted(workspace, untrusted, "hook");
-    talloc_free(scratch);
 }
 
 /* --- the beginning and the end of a session ------------------------------------------------ */

@@ -8,6 +8,7 @@ import sys
 import time
 import unittest
 
+import hostile
 from agent_support import AgentTest
 from image_support import png
 from support import IKIGAI, ROOT, tool_script
@@ -452,6 +453,176 @@ class Permissions(ServeTest):
         self.assertEqual(self.answer(client, key, state)["resultType"], "input_required")
         self.assertEqual(self.answer(client, *last)["resultType"], "complete")
         client.end()
+
+
+class Questions(ServeTest):
+    """What tools ask over their host channel."""
+    COLOUR = {"question": "Which\n\x1b[31mone?", "choices": ["red", "blue"], "default": "blue"}
+    FORM = {"type": "object", "required": ["answer"], "properties": {"answer": {
+        "type": "string", "title": "Answer", "enum": ["red", "blue"], "default": "blue"}}}
+    ANSWERS = (({"action": "accept", "content": {"answer": "red"}}, "red"),
+               ({"action": "accept", "content": {"answer": " "}}, "blue"),
+               ({"action": "accept"}, None), ({"action": "decline"}, None), ({}, None))
+
+    def asking_tool(self, name, body):
+        """A tool in Python with ask(id, text), which sends a question, and answer(), which reads one."""
+        schema = {"name": name, "description": "Asks.", "host": ["ask"],
+                  "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+        self.user_tool(name, f'''#!{sys.executable}
+import json, os, socket, sys
+if sys.argv[1:] == ["--schema"]:
+    print({json.dumps(json.dumps(schema))})
+    sys.exit()
+with open("starts", "a") as f:
+    f.write("x")
+channel = socket.socket(fileno=int(os.environ["IKIGAI_HOST_FD"])).makefile("rw")
+def send(**message):
+    channel.write(json.dumps(message) + "\\n")
+    channel.flush()
+def ask(id, text):
+    send(id=id, op="ask", question=text)
+def answer():
+    return json.loads(channel.readline())
+{body}''')
+
+    def check(self, result, expected):
+        content = result["structuredContent"]
+        self.assertEqual(result["isError"], expected is None)
+        self.assertEqual(content.get("answer"), expected, content)
+        if expected is None:
+            self.assertEqual(content["error_code"], "DECLINED")
+
+    def test_legacy(self):
+        client = Client(self, elicitation={"form": {}})
+        client.initialize()
+        for answer, expected in (*self.ANSWERS, (None, None)):
+            id = client.request("tools/call", {"name": "ask_user", "arguments": self.COLOUR})
+            asked = client.read()
+            self.assertEqual(asked["method"], "elicitation/create")
+            self.assertEqual(asked["params"], {"mode": "form", "message": "Which\none?",
+                                               "requestedSchema": self.FORM})
+            client.send({"jsonrpc": "2.0", "id": asked["id"],
+                         **({"error": {"code": -1, "message": "x"}} if answer is None
+                            else {"result": answer})})
+            result = client.read()
+            self.assertEqual(result["id"], id)
+            self.check(result["result"], expected)
+        id = client.request("tools/call", {"name": "ask_user", "arguments": self.COLOUR})
+        asked = client.read()
+        client.notify("notifications/cancelled", {"requestId": id})
+        self.assertEqual(client.read(), {"jsonrpc": "2.0", "method": "notifications/cancelled",
+                                         "params": {"requestId": asked["id"]}})
+        client.end()
+
+    def modern(self, client, name, arguments, state=None, answer=None):
+        more = {} if state is None else {"requestState": state, "inputResponses": {"answer": answer}}
+        return client.modern("tools/call", name=name, arguments=arguments, **more)["result"]
+
+    def question(self, result):
+        """The state, and what is asked."""
+        self.assertEqual(result["resultType"], "input_required", result)
+        (key, asked), = result["inputRequests"].items()
+        self.assertEqual((key, asked["method"]), ("answer", "elicitation/create"))
+        return result["requestState"], asked["params"]
+
+    def test_modern(self):
+        client = Client(self, elicitation={})
+        for answer, expected in (*self.ANSWERS, (None, None)):
+            state, asked = self.question(self.modern(client, "ask_user", self.COLOUR))
+            self.assertEqual((asked["message"], asked["requestedSchema"]),
+                             ("Which\none?", self.FORM))
+            self.check(self.modern(client, "ask_user", self.COLOUR, state, answer), expected)
+            again = self.modern(client, "ask_user", self.COLOUR, state, answer)
+            self.question(again)  # an answer counts once
+        client.end()
+
+    def test_the_tool_goes_on_where_it_was(self):
+        """Two questions at once and one after them are asked in order; the tool was started once."""
+        self.asking_tool("three", '''
+ask(1, "One?")
+ask("two", "Two?")
+got = {str(a["id"]): a["result"]["answer"] for a in (answer(), answer())}
+ask(3, "Three?")
+print(json.dumps({"got": got, "last": answer()["result"]["answer"]}))
+''')
+        client = Client(self, elicitation={})
+        result = self.modern(client, "three", {"n": 1})
+        for word in ("One", "Two", "Three"):
+            state, asked = self.question(result)
+            self.assertEqual(asked["message"], word + "?")
+            other = self.modern(client, "three", {"n": 2}, state,
+                                {"action": "accept", "content": {"answer": "stolen"}})
+            self.assertEqual(self.question(other)[1]["message"], "One?")  # another call
+            result = self.modern(client, "three", {"n": 1}, state,
+                                 {"action": "accept", "content": {"answer": word.lower()}})
+        self.assertEqual(result["structuredContent"],
+                         {"got": {"1": "one", "two": "two"}, "last": "three"})
+        self.assertEqual(self.read("project/starts"), b"x" * 4)
+        client.end()
+        self.wait_until(lambda: hostile.processes_with(self.path("home/.ikigai/tools/three")) == {},
+                        "the tools end")
+
+    def test_a_tool_that_does_not_wait(self):
+        """Its result waits for the client, which comes back with an answer that is not needed."""
+        self.asking_tool("hasty", '''
+ask(1, "One?")
+send(op="cancel", id=1)
+assert answer()["error_code"] == "CANCELLED"
+print('{"output": "done"}')
+open("ended", "w").close()
+''')
+        client = Client(self, elicitation={})
+        state, _ = self.question(self.modern(client, "hasty", {}))
+        self.wait_until(lambda: os.path.exists(self.path("project", "ended")), "the tool ends")
+        result = self.modern(client, "hasty", {}, state,
+                             {"action": "accept", "content": {"answer": "x"}})
+        self.assertEqual(result["structuredContent"], {"output": "done"})
+        client.end()
+
+
+class Hooks(ServeTest):
+    def hook(self, event, name, body, place="home"):
+        self.write(f"{place}/.ikigai/hooks/{event}/{name}", "#!/bin/sh\n" + body, 0o755)
+
+    def test_hooks_guard_calls(self):
+        """Those of the user, and of a project that is trusted; what they say joins the result."""
+        self.write("project/a", "one\n")
+        self.write("project/b", "two\n")
+        log = self.path("log")
+        self.hook("before_tool", "guard", f'''input=$(cat); echo "$input" >> {log}
+case $input in
+*secret*) echo "Not this one." >&2; exit 2 ;;
+*'"a"'*) echo '{{"updatedInput": {{"file_path": "b"}}, "additionalContext": "b it is"}}' ;;
+esac
+''')
+        self.hook("after_tool", "check", "cat > /dev/null; echo Well read.\n")
+        self.hook("before_tool", "theirs", "echo 'The project says no.' >&2; exit 2\n",
+                  place="project")
+        client = self.client()
+        denied = client.call("file_read", {"file_path": "secret"})
+        self.assertEqual((denied["isError"], denied["structuredContent"]["error_code"],
+                          denied["structuredContent"]["error"]),
+                         (True, "PERMISSION_DENIED", "Not this one."))
+        read = client.call("file_read", {"file_path": "a"})
+        self.assertEqual(read["structuredContent"], {"output": "two\n"})
+        self.assertEqual(read["_meta"]["ikigai/notes"]["hook"], "b it is\nWell read.")
+        client.end()
+        payload = json.loads(self.read("log").splitlines()[0])
+        self.assertEqual((payload["session_id"], payload["tool_name"], payload["tool_input"],
+                          payload["permission_mode"], payload["cwd"]),
+                         ("mcp", "file_read", {"file_path": "secret"}, "auto", self.project))
+        done = self.ikigai("tool", "run", "file_read", '{"file_path": "secret"}', status=1)
+        self.assertEqual(json.loads(done.out)["error"], "Not this one.")
+        done = self.ikigai("tool", "run", "file_read", '{"file_path": "a"}')
+        self.assertEqual(json.loads(done.out), {"tool_success": True, "result": {"output": "two\n"},
+                                                "hook": "b it is\nWell read."})
+        done = self.ikigai("tool", "run", "file_read", "[]", status=1)  # no hook sees this
+        self.assertNotIn("hook", json.loads(done.out))
+        for run in (lambda: self.ikigai("tool", "run", "--trust", "file_read",
+                                        '{"file_path": "b"}', status=1).out,
+                    lambda: json.dumps(self.client("--trust").call("file_read",
+                                                                   {"file_path": "b"}))):
+            self.assertIn("The project says no.", run())
 
 
 if __name__ == "__main__":
