@@ -158,21 +158,31 @@ void ik_workspace_cancel_custom(ik_workspace_member_t *member);
 /* --- workspace_session.c: */
 
 void ik_workspace_open_first(ik_workspace_t *workspace); /* according to options.start */
-void ik_workspace_create_root(ik_workspace_t *workspace);
 void ik_workspace_drop_session(ik_workspace_t *workspace);
-/* Ends the agents in leaving whose turn is over. */
-void ik_workspace_say_farewell(void *workspace);
-/* Loads an agent that an undo or redo has created, and gives it the place, queue, mode and model of
- * the one with the focus. */
-res_t ik_workspace_replace_focus(ik_workspace_t *workspace, int64_t number);
-/* Creates a member without a number, which is not one of the session yet. */
-ik_workspace_member_t *ik_workspace_create_member(ik_workspace_t *workspace);
+
+/* --- workspace_member.c: */
+
+/* Creates a member that is not one of the session yet. number is 0 until it is known. */
+ik_workspace_member_t *ik_workspace_create_member(ik_workspace_t *workspace, int64_t number);
+void ik_workspace_create_root(ik_workspace_t *workspace);
 void ik_workspace_add_member(ik_workspace_member_t *member);
+ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
+/* Moves the queued lines to a member that takes the place of another one. */
+void ik_workspace_move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from);
+/* Loads the agent of a member from its log. */
+res_t ik_workspace_load_agent(ik_workspace_member_t *member, ik_session_t *session);
 /* Creates the agent of a sub-agent. body, which may be NULL, replaces the built-in prompt; tools,
  * which may be NULL, are the only ones it has. */
 void ik_workspace_create_subagent(ik_workspace_member_t *member, const ik_target_t *target,
                                   const char *body, const char *const *tools);
-ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
+/* Loads an agent that an undo or redo has created, and gives it the place, queue, mode and model of
+ * the one with the focus. */
+res_t ik_workspace_replace_focus(ik_workspace_t *workspace, int64_t number);
+/* Logs the end of an agent, so that it does not return when the session is resumed, and frees it.
+ */
+void ik_workspace_end_agent(ik_workspace_member_t *member);
+/* Ends the agents in leaving whose turn is over. */
+void ik_workspace_say_farewell(void *workspace);
 void ik_workspace_flush_notes(ik_workspace_member_t *member);
 void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *message);
 void ik_workspace_set_context(ik_workspace_member_t *member, const ik_usage_t *usage);

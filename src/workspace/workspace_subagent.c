@@ -346,7 +346,7 @@ static void begin(ik_workspace_task_t *task)
     ik_workspace_t *workspace = task->workspace;
     int64_t parent = task->request->caller->agent;
     const ik_agent_t *agent = ik_workspace_agent(workspace, parent);
-    ik_workspace_member_t *member = ik_workspace_create_member(workspace);
+    ik_workspace_member_t *member = ik_workspace_create_member(workspace, 0);
     const ik_target_t *target;
     res_t chosen = choose_target(task, member, agent, &target);
     if (is_err(&chosen)) {
