@@ -231,30 +231,34 @@ static uint64_t fingerprint(sqlite3 *db)
 }
 
 /* Gives up soon if one program keeps the lock. As long as others commit, the lock changes hands and
- * this program gets it, too, so waiting longer is right. */
+ * this program gets it, too, so waiting longer is right. The time is counted in pauses as they were
+ * meant: when the machine is so busy that they take longer, the holder of the lock needs longer,
+ * too. */
 static int on_busy(void *data, int count)
 {
     static _Thread_local struct {
-        int64_t began_ms;
-        int64_t moved_ms;
+        int whole_ms;
+        int still_ms; /* since the others last committed */
         uint64_t print;
     } wait; /* a thread waits for one lock at a time */
-    int64_t now = ik_clock_now_ms();
     uint64_t print = fingerprint(data);
     if (count == 0) {
-        wait.began_ms = now;
+        wait.whole_ms = 0;
     }
     if (count == 0 || print != wait.print) {
-        wait.moved_ms = now;
+        wait.still_ms = 0;
         wait.print = print;
     }
-    if (now - wait.moved_ms >= BUSY_MS || now - wait.began_ms >= BUSY_MOST_MS) {
+    if (wait.still_ms >= BUSY_MS || wait.whole_ms >= BUSY_MOST_MS) {
         return 0;
     }
     /* Rare and random attempts, so that hundreds of waiting programs do not slow down the writer.
      */
     int step = count < BUSY_STEP_MS ? count + 1 : BUSY_STEP_MS;
-    sqlite3_sleep(step + (int)(ik_random() % (uint64_t)step));
+    step += (int)(ik_random() % (uint64_t)step);
+    sqlite3_sleep(step);
+    wait.still_ms += step;
+    wait.whole_ms += step;
     return 1;
 }
 
