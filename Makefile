@@ -304,6 +304,20 @@ check-fake: need-node need-npm all
 check-peers: all # other people's servers, clients and editors
 	@script/bootstrap --peers
 	@$(PYTHON) tests/run $(if $(filter .,$(OUT)),,--out $(OUT)) peers
+# The unit and tool tests of a build for arm64, whose programs qemu-user runs. The programs name the
+# libraries that they are linked with, so that they need nothing from the environment.
+ARM64 := aarch64-linux-gnu
+ARM64_ROOT := $(CURDIR)/build/arm64-root
+ARM64_LDFLAGS := -Wl,--dynamic-linker,$(ARM64_ROOT)/lib/ld-linux-aarch64.so.1 \
+    -Wl,--disable-new-dtags,-rpath,$(ARM64_ROOT)/usr/lib/$(ARM64)
+.PHONY: check-arm64
+check-arm64:
+	@script/bootstrap --test --arm64
+	$(call build_in,arm64) CC='$(ARM64)-gcc --sysroot=$(ARM64_ROOT)' AR=$(ARM64)-ar \
+	    LDFLAGS='$(ARM64_LDFLAGS)' \
+	    PKG_CONFIG='PKG_CONFIG_LIBDIR=$(ARM64_ROOT)/usr/lib/$(ARM64)/pkgconfig pkg-config' \
+	    all unit-tests
+	@$(PYTHON) tests/run --out $(DEEP)/arm64 --slow 5 --without tests/qemu_user.txt unit tools
 EXPORT_DRIVER := $(BUILD)/tests/browser/export_driver
 .PHONY: check-browser
 check-browser: need-chromium $(EXPORT_DRIVER) # what a reader sees of exported pages, in a browser
