@@ -94,8 +94,8 @@ static res_t read_bytes(reader_t *reader, ik_json_span_t holder, const char *mem
     if (!ik_json_find_kind(holder, member, IK_JSON_STRING, &literal)) {
         return ERR(INVALID, "%s must be a string", member);
     }
-    ik_buffer_init(&text, reader->ctx, IK_BUFFER_UNLIMITED); /* bounded by the message */
-    ik_buffer_init(&bytes, reader->ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, reader->ctx, IK_BUFFER_UNLIMITED);  /* bounded by the message */
+    ik_buffer_init(&bytes, reader->ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
     ik_json_append_decoded(&text, literal);
     bool decoded = text.len > 0 && ik_base64_append_decoded(&bytes, text.data, text.len);
     ik_buffer_reset(&text);
@@ -200,8 +200,8 @@ res_t ik_acp_prompt_read(const void *ctx, const ik_acp_session_t *session, ik_js
     reader_t reader = {.ctx = ctx, .session = session};
     ik_json_span_t block;
     size_t position = 0;
-    ik_buffer_init(&reader.text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the message */
-    ik_buffer_init(&reader.context, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&reader.text, ctx, IK_BUFFER_UNLIMITED);    /* bounded by the message */
+    ik_buffer_init(&reader.context, ctx, IK_BUFFER_UNLIMITED); /* likewise */
     ik_buffer_append_text(&reader.text, "");
     for (; ik_json_next_element(blocks, &position, &block); reader.block++) {
         res_t read = read_block(&reader, block);

@@ -226,7 +226,7 @@ static void add_left_out(ik_buffer_t *out, const ik_state_t *state)
                 continue;
             }
             ik_buffer_t object;
-            ik_buffer_init(&object, scratch, IK_BUFFER_UNLIMITED);
+            ik_buffer_init(&object, scratch, IK_BUFFER_UNLIMITED); /* bounded by the path */
             ik_patch_add_path(&object, entry->path);
             ik_json_add_number(&object, "bytes", (int64_t)entry->size);
             ik_buffer_append_text(out, first ? "" : ",");
@@ -320,7 +320,7 @@ static res_t run_diff(const void *ctx, const json_t *request, ik_buffer_t *out)
         return OK;
     }
     ik_buffer_t text;
-    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the changes */
     ik_buffer_append(&text, "", 0);
     ik_patch_append(&text, place, segments, count, chosen);
     ik_json_begin_member(out, "text");
@@ -340,7 +340,7 @@ static void add_files(ik_buffer_t *out, const char *name, const ik_restore_t *re
             continue;
         }
         ik_buffer_t object;
-        ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED);
+        ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED); /* bounded by the path */
         ik_patch_add_path(&object, file->path);
         if (!done) {
             ik_json_add_text(&object, "reason",
@@ -514,7 +514,7 @@ int main(void)
     ik_json_seed();
     void *ctx = talloc_new(NULL);
     ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the changes */
     res_t result = answer(ctx, &out);
     if (is_err(&result)) {
         ik_buffer_reset(&out);

@@ -51,7 +51,7 @@ static void load(side_t *side, const void *ctx, ik_place_t *place, const char *p
                  const ik_entry_t *entry, const ik_state_t *owner)
 {
     *side = (side_t){.path = path, .entry = entry};
-    ik_buffer_init(&side->content, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&side->content, ctx, IK_BUFFER_UNLIMITED); /* bounded by the size in the state */
     ik_buffer_append(&side->content, "", 0);
     side->exists = entry->kind == IK_ENTRY_FILE || entry->kind == IK_ENTRY_LINK ||
                    entry->kind == IK_ENTRY_UNKEPT;
@@ -377,7 +377,7 @@ static void append_change(const writer_t *writer, pair_t *pair)
 static void append_outside(const writer_t *writer, pair_t *pair)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the file */
     writer_t inner = {.out = &text, .object_size = writer->object_size};
     append_change(&inner, pair);
     ik_buffer_append_text(writer->out, "Outside this folder:\n");
@@ -397,7 +397,7 @@ static void append_json(ik_buffer_t *out, const pair_t *pair, bool first)
         ik_buffer_append_byte(out, ',');
     }
     ik_buffer_t object;
-    ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&object, NULL, IK_BUFFER_UNLIMITED); /* bounded by the path */
     ik_patch_add_path(&object, pair->old.path);
     ik_json_add_text(&object, "status",
                      !pair->old.exists     ? "added"

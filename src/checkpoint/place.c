@@ -79,7 +79,7 @@ static bool name_content(ik_place_t *place, const ik_entry_t *entry, const ik_st
         return true;
     }
     ik_buffer_t content;
-    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED); /* bounded by the size in the state */
     bool found = ik_place_content(place, entry, owner, &content);
     if (found) {
         ik_blake2b_t hash;

@@ -77,7 +77,7 @@ static bool is_available(ik_place_t *place, const ik_change_t *change)
         return false;
     }
     ik_buffer_t content;
-    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED); /* bounded by the size in the state */
     bool found = ik_place_content(place, target, change->before_owner, &content);
     ik_buffer_reset(&content);
     return found;
@@ -340,7 +340,7 @@ static int write_file(ik_place_t *place, const job_t *job)
     const char *name;
     struct stat st;
     ik_buffer_t content;
-    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&content, NULL, IK_BUFFER_UNLIMITED); /* likewise */
     int at = ik_place_at(place, &path);
     int folder = open_folder(at, path, &name, job->unsynced);
     if (folder < 0) {

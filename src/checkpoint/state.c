@@ -184,8 +184,8 @@ res_t ik_states_save(ik_states_t *states, ik_state_t *state)
     void *scratch = talloc_new(NULL);
     ik_buffer_t plain;
     ik_buffer_t packed;
-    ik_buffer_init(&plain, scratch, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&packed, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&plain, scratch, IK_BUFFER_UNLIMITED);  /* bounded by the state */
+    ik_buffer_init(&packed, scratch, IK_BUFFER_UNLIMITED); /* likewise */
     serialise(&plain, state);
     ik_random_name(state->id, IK_STATE_ID_SIZE - 1);
     append_head(&packed, state->id);
@@ -348,7 +348,7 @@ static bool read_entries(reader_t *in, ik_state_t *state)
     state->entries = ik_resize_array(state, NULL, ik_entry_t, count);
     state->count = count;
     ik_buffer_t paths;
-    ik_buffer_init(&paths, state, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&paths, state, IK_BUFFER_UNLIMITED); /* bounded by STATE_SIZE_MAX */
     ik_buffer_reserve(&paths, size + 1);
     ik_entry_t none = {.path = ""};
     const ik_entry_t *last = &none;
@@ -446,7 +446,7 @@ res_t ik_states_load_alone(const ik_states_t *states, const char *id, const void
     memcpy(state->id, id, IK_STATE_ID_SIZE);
     void *scratch = talloc_new(NULL);
     ik_buffer_t plain;
-    ik_buffer_init(&plain, scratch, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&plain, scratch, IK_BUFFER_UNLIMITED); /* bounded by STATE_SIZE_MAX */
     res_t result = read_file(states, id, &plain, &state->verified_ns);
     if (is_ok(&result)) {
         reader_t in = {.at = plain.data, .end = plain.data + plain.len};

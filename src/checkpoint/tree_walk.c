@@ -553,8 +553,8 @@ ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, const char *hom
         return NULL;
     }
     walk_t walk = {.tree = ik_new(ctx, ik_tree_t), .max_files = max_files, .home = home};
-    ik_buffer_init(&walk.records, walk.tree, IK_BUFFER_UNLIMITED);
-    ik_buffer_init(&walk.path, walk.tree, IK_BUFFER_UNLIMITED);
+    ik_buffer_init(&walk.records, walk.tree, IK_BUFFER_UNLIMITED); /* bounded by the folders */
+    ik_buffer_init(&walk.path, walk.tree, IK_BUFFER_UNLIMITED);    /* bounded by the kernel */
     ik_buffer_append_format(&walk.path, "%s/", folder[1] == '\0' ? "" : folder);
     walk.folder_len = walk.path.len;
     scope_t scope = {0};
