@@ -172,7 +172,7 @@ class Checker:
     def sixel(self, width, height, data):
         rows = -(-height // CELL_HEIGHT)
         if self.graphics != "shown" or self.saved is None:
-            self.complain("a Sixel picture that nobody asked for, or without a saved cursor")
+            self.complain("a Sixel picture that was not expected, or without a saved cursor")
         elif self.column != 0 or self.row + rows != self.saved[0]:
             self.complain(f"a picture of {rows} rows {self.saved[0] - self.row} rows up")
         elif width > (self.columns - 1) * CELL_WIDTH or (data.count("-") + 1) * 6 > max(height, 6):

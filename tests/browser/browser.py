@@ -65,7 +65,7 @@ class Browser:
         except (BrowserError, subprocess.TimeoutExpired):
             pass
         try:
-            os.killpg(self.child.pid, signal.SIGKILL)  # its own session: nobody else is in it
+            os.killpg(self.child.pid, signal.SIGKILL)  # its own session, with its processes alone
         except ProcessLookupError:
             pass
         self.child.wait()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What a reader sees of an exported page, in a real browser, also when the session was written by
-somebody who wants the page to do more than be read. Started by make check-browser.
+"""What a reader sees of an exported page, in a real browser, also when an attacker wrote the
+session to make the page do more than show it. Started by make check-browser.
 
     check_browser.py EXPORT_DRIVER [--keep FOLDER]      FOLDER gets the pages and pictures of them
 """

@@ -96,7 +96,7 @@ static void release(exchange_t *exchange)
 {
     driver_t *driver = exchange->driver;
     exchange->request = NULL;
-    talloc_free(exchange->parts); /* nobody may read them any more */
+    talloc_free(exchange->parts); /* they must not be read any more */
     driver->pending--;
     driver->step_done = driver->pending == 0;
 }

@@ -248,7 +248,7 @@ class Complaints(ConfigTest):
                 self.assertIn(words, self.ikigai("doctor", status=1).out)
 
     def test_no_tool_is_started_while_the_configuration_is_wrong(self):
-        """It might name a provider key that nobody would keep from them."""
+        """It might name a provider key that would not be held back."""
         mark = self.path("mark")
         self.user_tool("canary", f"#!/bin/sh\ntouch {mark}\n")
         self.config("{broken")
@@ -294,7 +294,7 @@ class Complaints(ConfigTest):
         self.ikigai("tool", "list")
 
     def test_project_files_of_others_are_ignored_with_a_warning(self):
-        """Somebody else's folder must not keep us from starting."""
+        """Another user's folder must not keep ikigai from starting."""
         path = self.config({"max_tool_turns": 5}, "project")
         os.chmod(path, 0o666)
         done = self.ikigai("tool", "list")

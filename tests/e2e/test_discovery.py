@@ -204,7 +204,7 @@ class Ownership(DiscoveryTest):
         os.chmod(os.path.join(self.tools, "spy"), 0o775)
         self.assertIn(f"group {NOBODY}", self.refused("spy"))
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_tools_of_root_and_of_the_user_run(self):
         self.sh("roots", {"name": "roots"})
         os.chown(self.sh("mine", {"name": "mine"}), NOBODY, NOBODY)

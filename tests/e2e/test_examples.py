@@ -122,7 +122,7 @@ class ExampleTest(AgentTest):
 
 class ProtocolTest(ExampleTest):
     def test_every_example_is_known_here(self):
-        """Whoever adds one adds its tests."""
+        """Every example has tests."""
         found = [n for n in os.listdir(EXAMPLES) if os.access(os.path.join(EXAMPLES, n), os.X_OK)]
         sources = [n[:-2] for n in os.listdir(EXAMPLES) if n.endswith(".c")]
         self.assertEqual(sorted(set(found + sources)), ALL)
@@ -303,7 +303,7 @@ class SqlQueryTest(ExampleTest):
                  "INSERT INTO customer VALUES (1, 'Zoë \"Z\" \\', 19.90), (2, NULL, 0.10)")
 
     def sql(self, text):
-        """As somebody who may do anything."""
+        """With a user who may do anything."""
         done = subprocess.run(["psql", "-XqAt", self.url, "-c", text], check=True, text=True,
                               env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         return done.stdout.strip()

@@ -454,7 +454,7 @@ while True:
                 self.assertIn(envelope["exit_code"], (128 + signal.SIGTERM, 128 + signal.SIGKILL))
 
     def test_time_while_ikigai_itself_was_stopped(self):
-        """Whoever stops ikigai with Ctrl-Z finds the result of a tool that ended meanwhile."""
+        """After Ctrl-Z and fg there is the result of a tool that ended meanwhile."""
         self.configure(tool_timeout_seconds=4)
         self.sh("quick", "touch ready; sleep 0.5; echo 1; touch ended")
         process = subprocess.Popen(self.command("quick", "{}"), stdin=subprocess.DEVNULL,
@@ -469,7 +469,7 @@ while True:
 
 
 class Leftovers(ToolTest):
-    """What a tool leaves running is ended with the call, and the call waits for nobody else."""
+    """What a tool leaves running is ended with the call, and the call waits for nothing else."""
 
     SLEEP = 'os.execv("/bin/sleep", [sys.argv[0], "300"])'
 
@@ -638,7 +638,7 @@ print(json.dumps({
                 signal.signal(number, signal.SIG_IGN)
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2, signal.SIGTERM, signal.SIGCHLD})
         found = self.probe(preexec_fn=hostile_parent)
-        libc = 1 << 31 | 1 << 32  # 32 and 33 belong to the C library, which lets nobody touch them
+        libc = 1 << 31 | 1 << 32  # 32 and 33 belong to the C library, which reserves them
         self.assertEqual(found["ignored"] & ~libc, 0)
         self.assertEqual(found["blocked"] & ~libc, 0)
 

@@ -644,7 +644,7 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
 
 
 class Names(DriverTest):
-    """With a resolver that asks nobody."""
+    """With a resolver that asks no server."""
 
     def setUp(self):
         super().setUp()

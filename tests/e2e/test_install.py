@@ -72,7 +72,7 @@ class Install(MakeTest):
         return found
 
     def make_system(self, prefix="usr/local"):
-        """Folders as a system has them, empty, with somebody else's file or an unusual mode."""
+        """Folders as a system has them, empty, with a file of another program or an unusual mode."""
         for folder in SHARED:
             os.makedirs(self.path(prefix, folder))
         self.write(prefix + "/share/man/man1/other.1", "not ours")

@@ -1,5 +1,5 @@
 """Where a provider's key may be sent: freely, after a question, or not at all. A host that cannot be
-resolved stands for somebody else's server: a run that would send there fails with exit status 1, one
+resolved stands for a server of others: a run that would send there fails with exit status 1, one
 that refuses to send with 2."""
 import json
 import os

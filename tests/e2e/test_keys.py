@@ -1,4 +1,4 @@
-"""Keys of providers: from keys.json or the environment, sent to their provider and shown to nobody; and
+"""Keys of providers: from keys.json or the environment, sent to their provider and never shown; and
 servers that are known by name."""
 import json
 import os

@@ -192,7 +192,7 @@ class Hints(AgentTest):
 
 class Connections(AgentTest):
     def port(self):
-        """A port on which nobody listens, kept so until the test ends."""
+        """A port on which nothing listens until the test ends."""
         sock = socket.socket()
         self.addCleanup(sock.close)
         sock.bind(("127.0.0.1", 0))

@@ -32,7 +32,7 @@ class PicturesTest(unittest.TestCase):
         done = subprocess.run([sys.executable, os.path.join(DOCS, "make_picture.py"), "--check"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=1200)
-        self.assertEqual(done.returncode, 0, f"{done.stdout}\ndocs/make_picture.py makes them anew")
+        self.assertEqual(done.returncode, 0, f"{done.stdout}\ndocs/make_picture.py makes them again")
 
     def read(self, name):
         with open(make_picture.path_of(name), encoding="utf-8") as f:

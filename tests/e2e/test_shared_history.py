@@ -519,7 +519,7 @@ class Unreachable(SharedTest):
         return turn
 
     def test_an_address_that_swallows_everything(self):
-        """Connections are made by the system, and nobody ever answers."""
+        """The system accepts connections, and no program ever answers."""
         with socket.create_server(("127.0.0.1", 0)) as hole:
             port = hole.getsockname()[1]
             machine = self.machine("a", IKIGAI_DB=f"postgresql://me@127.0.0.1:{port}/history")

@@ -110,7 +110,7 @@ class StoreTest(AgentTest):
 
     def snapshot(self, folder=None):
         """All files below and their bytes. Caches and the configuration are no matter of the store,
-        and what stands beside a database and is empty, or made anew each time, is nothing."""
+        and what stands beside a database and is empty, or made again each time, does not count."""
         found = {}
         for where, folders, files in os.walk(folder or self.path("home")):
             folders[:] = [f for f in folders if f != "cache"]
@@ -631,7 +631,7 @@ class Damaged(StoreTest):
         self.assert_saves("-r", id)
 
     def test_words_without_their_session(self):
-        """Nobody knows any more with which model they were said."""
+        """The model that they were said with is no longer known."""
         self.assert_saves()
         self.run_sql("DELETE FROM sessions; DELETE FROM messages WHERE kind <> 'user'")
         self.overwrite(os.path.getsize(self.db) - PAGE, os.urandom(PAGE))

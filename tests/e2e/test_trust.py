@@ -171,7 +171,7 @@ class Consent(TrustTest):
             f"[not text: 3 bytes, sha256 {hashlib.sha256(b'a' + bytes(1) + b'b').hexdigest()}]"])
 
     def on_terminal(self, **env):
-        """What `ikigai trust` prints on a terminal where somebody answers n."""
+        """What `ikigai trust` prints on a terminal where the user answers n."""
         master, slave = pty.openpty()
         child = subprocess.Popen([IKIGAI, "trust"], cwd=self.project, env=self.env(**env), stdin=slave,
                                  stdout=slave, stderr=slave, start_new_session=True)
@@ -181,7 +181,7 @@ class Consent(TrustTest):
         try:
             while part := os.read(master, 4096):
                 seen += part
-        except OSError:  # nobody has the other end any more
+        except OSError:  # the other end is closed
             pass
         os.close(master)
         self.assertEqual(child.wait(30), 1)

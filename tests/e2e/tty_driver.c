@@ -118,7 +118,7 @@ __attribute__((noinline)) static int overflow_stack(int depth)
 
 static void crash(driver_t *driver, char key)
 {
-    /* A page nobody may write to: a pointer to nowhere is what a sanitizer looks for. */
+    /* A page that is read-only: a pointer to nowhere is what a sanitizer looks for. */
     volatile char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     say(driver, "crashing\n");
     if (key == 'p') {

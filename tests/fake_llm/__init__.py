@@ -9,7 +9,7 @@ __all__ = ["Answer", "Call", "Failure", "FakeLLM", "Memory", "Raw", "Text", "Thi
 
 
 def __getattr__(name):
-    """The server only when somebody wants it: it is also run as a program of its own."""
+    """The server is imported only when it is used: it is also run as a program of its own."""
     if name == "FakeLLM":
         from fake_llm.server import FakeLLM
         return FakeLLM

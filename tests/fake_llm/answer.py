@@ -35,7 +35,7 @@ QUIRKS = {
     "no_events": "no event: lines where the service sends them",
     "done": "[DONE] at the end, whatever the API",
     "ascii": "everything but ASCII escaped in JSON",
-    "unknown_events": "events and fields nobody knows, between the others",
+    "unknown_events": "unknown events and fields between the others",
     # Chat Completions of compatible servers
     "no_index": "tool calls without index",
     "index_zero": "every tool call claims index 0",

@@ -40,7 +40,7 @@ def item_of(part, place, answer, ask):
 
 
 def summary(thinking, ask):
-    """Nobody reads reasoning who did not ask for a summary."""
+    """Only a request that asks for a summary gets to read the reasoning."""
     if not thinking.text or not (ask.body.get("reasoning") or {}).get("summary"):
         return []
     return [{"type": "summary_text", "text": text} for text in thinking.text.split("\n\n")]

@@ -126,7 +126,7 @@ class FakeLLM:
             threads = list(self.threads)
         for sock in doomed:
             try:
-                sock.shutdown(socket.SHUT_RDWR)  # wakes whoever waits for it
+                sock.shutdown(socket.SHUT_RDWR)  # wakes what waits for it
             except OSError:
                 pass
         for thread in threads:
@@ -281,7 +281,7 @@ class FakeLLM:
         streamed = ask.stream
         ask.stream = ask.stream and not answer.wire.plain_json
         done = render(answer, ask)
-        if self.validate:  # otherwise nobody knows what the request looks like
+        if self.validate:  # otherwise the request may look like anything
             self.memory.remember(ask.format, request.json, done.content, ask.model)
         kind = "text/event-stream; charset=utf-8" if ask.stream and not ask.array \
             else "application/json"

@@ -48,7 +48,7 @@ def _lines(event, number, quirks, end, colon):
 
 
 def with_strangers(events):
-    """What a client must skip: fields and events that nobody has heard of."""
+    """What a client must skip: unknown fields and events."""
     for number, event in enumerate(events):
         if isinstance(event.data, dict):
             if event.name:

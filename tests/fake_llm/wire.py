@@ -213,7 +213,7 @@ def reset(sock):
 
 
 def huge_line(size):
-    """An event whose JSON has one field nobody knows."""
+    """An event whose JSON has one unknown field."""
     begin, end = b'data: {"padding":"', b'"}\n\n'
     yield begin
     left = size - len(begin) - len(end) + 2  # the two line ends are not part of the line

@@ -1,6 +1,6 @@
 /*
  * Any bytes as the user's file and as the project's. Whatever they say, the configuration is whole,
- * complaints are bounded and name their file, and a project changes nothing but its four keys.
+ * complaints are bounded and name their file, and a project changes only its four keys.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /*
- * The small files that are read without being asked for, whatever somebody or something made of
- * them: what was typed before, the trust in projects, the cache of schemas, AGENTS.md. The first
- * byte chooses which one it is.
+ * The small files that ikigai reads by itself, with any content: what was typed before, the trust
+ * in projects, the cache of schemas, AGENTS.md. The first byte chooses which one it is.
  */
 #include <stdint.h>
 #include <string.h>

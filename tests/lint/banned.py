@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Functions that nobody can call safely, or that start a shell behind our back."""
+"""Functions that cannot be called safely, or that start a shell."""
 import sources
 
 BANNED = r"\b(strcpy|strcat|sprintf|vsprintf|gets|system|popen)\s*\("

@@ -68,7 +68,7 @@ class Stage(Sandbox):
         return [IKIGAI, "-p", prompt, "--json", "-m", model, *args]
 
     def run(self, argv, seconds, apart=False):
-        """Runs it to its end. What it prints goes to files: nobody here has to keep up with it.
+        """Runs it to its end. What it prints goes to files, so that it never waits for a reader.
         apart: by a small process of its own, so that rss_kb is the program's own. Of a child that
         this process starts, it is at least what this process has."""
         with open(self.path("out"), "w+b") as out, open(self.path("err"), "w+b") as err:
@@ -356,7 +356,7 @@ def go_on(stage, lines, name, memory, source=None, seconds=PATIENCE, check=None)
     with FakeLLM(lambda _: Answer("Gone on."), FORMATS[name].dialect,
                  memory=memory) as llm:
         stage.serve(llm)
-        # What was killed before it said anything is no session: the next one begins anew.
+        # What was killed before it said anything left no session: the next run begins one.
         resume = ["-r", session] if log else []
         run = stage.run(stage.headless(FORMATS[name].model, *resume, prompt=GO_ON), seconds)
     after = lines_of(run.out)

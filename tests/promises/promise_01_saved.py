@@ -41,7 +41,7 @@ class Ledger:
         self.forget()
 
     def forget(self):
-        """The database begins anew."""
+        """The database begins empty."""
         self.sessions = {}
 
     def look(self, lines, when):
@@ -109,7 +109,7 @@ class Chain:
         return ledger
 
     def measure(self, stage, ledger):
-        """How long a turn takes that nobody kills, how many lines it has, and in which session."""
+        """How long a turn takes that is not killed, how many lines it has, and in which session."""
         begin = time.monotonic()
         lines, _ = run_killed(stage, stage.headless(self.model, prompt="Do it. (0)"))
         self.seconds, self.lines = time.monotonic() - begin, len(lines)

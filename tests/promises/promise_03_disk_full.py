@@ -41,10 +41,10 @@ def skip(why):
 
 
 def enter():
-    """Starts this program anew where it may mount, unless that is nowhere. An ordinary user is root
-    there, and whatever is not his own belongs to nobody he trusts."""
+    """Starts this program again where it may mount, unless that is nowhere. An ordinary user is root
+    there, and files of other owners belong to users that are not trusted."""
     if os.stat(IKIGAI).st_uid != os.geteuid():
-        skip("the programs are somebody else's")
+        skip("the programs belong to another user")
     inside = ["unshare", "-m" if os.geteuid() == 0 else "-Urm"]
     mount = ["mount", "-t", "tmpfs", "none", tempfile.gettempdir()]
     if subprocess.run([*inside, *mount], stderr=subprocess.DEVNULL).returncode != 0:
@@ -195,7 +195,7 @@ class Step:
     def take_turn(self, prompt, resume):
         status, lines, err = self.stage.run(self.stage.headless(self.model, *resume, prompt=prompt))
         if resume and status == 1 and not lines and REFUSED.fullmatch(err):
-            self.refused = True  # it can be read only by whoever can write
+            self.refused = True  # it can be read only where it can be written
             return lines
         self.demand(status == 0 and lines and lines[-1] == {"type": "done", "reason": "end_turn"}
                     and not unanswered(lines), f"no proper end: {status} {lines[-2:]} {err}")

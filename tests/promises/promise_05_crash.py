@@ -58,7 +58,7 @@ class Trial:
                     yield count, group
 
     def whole(self, stage):
-        """How many lines a turn has that nobody kills, and how long it takes."""
+        """How many lines a turn has that is not killed, and how long it takes."""
         begin = time.monotonic()
         lines, _ = run_killed(stage, stage.headless(self.model))
         if lines[-1] != {"type": "done", "reason": "end_turn"} or unanswered(lines) \

@@ -3,7 +3,7 @@
 
 Every signal that a program can see, and every other end, in every state of the interactive program,
 on terminals with both keyboard protocols: afterwards the settings are those it was started with and
-every mode is off. Where a signal is none to end of, the program goes on and ends later. Whoever is
+every mode is off. A signal that does not end the program leaves it running, and it ends later. A program that is
 stopped puts the terminal back, too, and takes it again.
 
 ROUNDS=N repeats the states that are caught at a random moment.
@@ -168,7 +168,7 @@ class Case(ReplTest):
         self.assert_restored(t)
 
     def stop_and_go_on(self, t):
-        """Whoever is stopped by what can be seen coming has put the terminal back."""
+        """A program that is stopped by a signal it can catch has put the terminal back."""
         if self.state == "starting":
             self.get_ready(t)
         before = switched_on(t.raw)

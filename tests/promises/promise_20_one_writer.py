@@ -26,7 +26,7 @@ IN_USE = re.compile(rb"ikigai: Session ([0-9a-f]{16}) is in use by pid (\d+) on 
 
 
 class Gate:
-    """Answers with the turn, but nobody gets through while it is closed."""
+    """Answers with the turn, but lets nothing through while it is closed."""
 
     def __init__(self):
         self.turns, self.open = TurnScript(), threading.Event()
@@ -151,7 +151,7 @@ class Round:
         self.log = now.sessions[self.session]
 
     def one_session(self):
-        """Eight want one session: one has it, and until it is done nobody else gets it."""
+        """Eight want one session: one has it, and until it is done no other gets it."""
         self.gate.open.clear()
         children = [self.spawn("-r", self.session) for _ in range(WRITERS)]
         hostile.wait_until(lambda: sum(c.poll() is None for c in children) == 1, LIMIT)
@@ -203,7 +203,7 @@ class Round:
 
     def others(self):
         """Holders as the file may say them: of this machine and another, living, dead, and with a
-        pid that was given to somebody else."""
+        pid that another process has now."""
         me, start = os.getpid(), read_start(os.getpid())
         dead = self.stage.spawn(["true"])
         dead.communicate()

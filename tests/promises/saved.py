@@ -55,7 +55,7 @@ RECORDS = ("checkpoint", "undo", "redo")
 
 
 class Saved:
-    """The file of a home as it is now; nobody may be writing. It is a copy with its log that is
+    """The file of a home as it is now; no process may be writing. It is a copy with its log that is
     opened, so that the next ikigai finds the file as the last one left it. in_place: it is open
     elsewhere, and what all see who have it open is what counts. (A commit that a dead writer had
     written to the log, but not yet told the others of, exists only in a copy.)"""
@@ -164,7 +164,7 @@ sys.stdin.read()
 @contextlib.contextmanager
 def bystander(home):
     """Another process has the file open: its log is not cleaned up, and the memory that all share
-    stays, whoever dies."""
+    stays, whichever process dies."""
     child = subprocess.Popen([sys.executable, "-IS", "-c", BYSTANDER, os.path.join(home, NAME)],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     if child.stdout.readline() != b"open\n":

@@ -235,7 +235,7 @@ class Errors(EditTest):
 
 
 class Changed(EditTest):
-    """Somebody else writes the file between reading and replacing."""
+    """Another program writes the file between reading and replacing."""
 
     def edit_slowly(self, change, path="f"):
         """The first fsync, after reading and before the rename, takes half a second."""

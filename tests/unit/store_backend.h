@@ -1,7 +1,7 @@
 /*
  * Stores of both kinds for a test: a file in the scratch folder, and the database that tests/run
- * gives the program (alone: tests/postgres.py PROGRAM). Both are empty when a test begins; whoever
- * opens one twice has two connections to the same data.
+ * gives the program (alone: tests/postgres.py PROGRAM). Both are empty when a test begins; one
+ * that is opened twice has two connections to the same data.
  */
 #pragma once
 

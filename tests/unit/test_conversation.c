@@ -189,7 +189,7 @@ static const char *const orders[][2] = {
     {"u C2:1 a c:2", "u c:1 a c:2 i:1 i:2"},
     {"u C2:1 a a c:2", "u c:1 a i:1 a c:2 i:2"},
     {"u A3 c:1 a A c:2 r:2 r:1", "u a c:1 a r:1 a c:2 r:2"},
-    {"u C2: a c:2", "u c:ik_r1 i:ik_r1 a c:2 i:2"}, /* made anew: its count is void */
+    {"u C2: a c:2", "u c:ik_r1 i:ik_r1 a c:2 i:2"}, /* rebuilt: its count is void */
     {"u C3:1 c:2 s a", "u c:1 c:2 i:1 i:2 s a"},
     {"u C3:1 k c:2", "u c:1 i:1 k c:2 i:2"},
     /* gone: unknown kinds and what is empty */
@@ -258,7 +258,7 @@ START_TEST(messages_that_need_no_repair_are_the_same)
 }
 END_TEST
 
-/* Dropped, replaced or made anew: of the old ones nothing is left. */
+/* Dropped, replaced or rebuilt: nothing is left of the old ones. */
 START_TEST(what_is_gone_takes_no_memory)
 {
     static const char own[] = "{\"model\":\"p/m\",\"step\":1,\"calls\":[],\"p\":\"" LONG "\"}";

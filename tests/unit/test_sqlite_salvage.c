@@ -440,7 +440,7 @@ START_TEST(the_rest_of_a_long_text_is_missing)
     append(store, LOG_ID, 1, 6, 8);
     talloc_free(store);
     read_bytes(file(), &len);
-    break_page(len / PAGE - 3, '\0'); /* the last ones hold nothing but this text */
+    break_page(len / PAGE - 3, '\0'); /* the last ones hold only this text */
     store = save(&report);
     expect(&report, 1, 7, 1);
     ck_assert_str_eq(known_words(store, LOG_ID, 1), "1/1 1/2 1/3 1/4 1/6 1/7 1/8 ");
@@ -560,7 +560,7 @@ START_TEST(forks_begin_where_they_did)
 }
 END_TEST
 
-/* What an agent was forked from is lost with it; that it is nobody's fork is not likely. */
+/* What an agent was forked from is lost with it; it probably was a fork. */
 START_TEST(lost_agents_are_made_up_for)
 {
     ik_history_salvage_t report;

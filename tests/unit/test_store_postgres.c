@@ -22,7 +22,7 @@ enum { LONG_MS = 60000 };
 
 static void *ctx;
 static ik_store_t *store;
-static ik_pq_link_t *other; /* somebody else's connection to the same database */
+static ik_pq_link_t *other; /* another connection to the same database */
 
 /* --- support ----------------------------------------------------------------------------- */
 
@@ -431,7 +431,7 @@ START_TEST(a_connection_that_went_is_made_anew)
 }
 END_TEST
 
-/* What another thread does once the store waits for a lock that somebody holds. */
+/* What another thread does once the store waits for a lock that another connection holds. */
 typedef struct {
     ik_pq_link_t *link;
     void (*act)(ik_pq_link_t *link);
@@ -445,7 +445,7 @@ static void *run_act(void *data)
     return NULL;
 }
 
-/* Writes an event while its session is held by somebody else. */
+/* Writes an event while another process holds its session. */
 static res_t write_blocked(ik_store_t *by, void (*act)(ik_pq_link_t *))
 {
     pthread_t thread;
@@ -498,7 +498,7 @@ START_TEST(who_is_woken_gives_up)
     log_say(second, LOG_ID, "hello");
     log_assert_code(write_blocked(second, wake_up), IK_ERR_GONE);
     log_assert_code(read_list(second, &count), IK_ERR_GONE);
-    ck_assert_int_eq(read(wake[0], &byte, 1), 1); /* nobody else did */
+    ck_assert_int_eq(read(wake[0], &byte, 1), 1); /* the store did not read it */
     check_written_again(second);
     wake_up(NULL);
     log_assert_code(read_list(second, &count), IK_ERR_GONE);
@@ -678,7 +678,7 @@ START_TEST(a_password_is_never_said)
     pthread_t thread;
     int fd = listen_to_nobody(&port);
     ck_assert_int_eq(pthread_create(&thread, NULL, complain, &fd), 0);
-    /* The first is nobody, the second is found by its name. */
+    /* Nothing listens at the first; the second is found by its name. */
     res_t refused = open_url(ik_sprintf(
         ctx, "postgresql://me:s3cr%%65t@127.0.0.1:1,known.test:%u/db?sslmode=disable", port));
     pthread_join(thread, NULL);
