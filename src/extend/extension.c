@@ -197,14 +197,6 @@ static const char *name_tool(const void *ctx, const char *text, size_t len)
         const char *own;
     } names[] = {{"Read", "file_read"}, {"Write", "file_write"}, {"Edit", "file_edit"},
                  {"Bash", "bash"},      {"Grep", "grep"},        {"Glob", "glob"}};
-    static const char blanks[] = " \t\r\n";
-    while (len > 0 && strchr(blanks, text[len - 1]) != NULL) {
-        len--;
-    }
-    while (len > 0 && strchr(blanks, *text) != NULL) {
-        text++;
-        len--;
-    }
     const char *name = ik_strndup(ctx, text, len);
     for (size_t i = 0; i < IK_LENGTH(names); i++) {
         name = strcmp(name, names[i].other) == 0 ? names[i].own : name;
@@ -212,7 +204,7 @@ static const char *name_tool(const void *ctx, const char *text, size_t len)
     return name;
 }
 
-/* A list, or names with commas between them. NULL: all tools. */
+/* A list, or names with commas or blanks between them. NULL: all tools. */
 static const char *const *read_tools(const void *ctx, const ik_front_matter_entry_t *entry)
 {
     bool none = entry != NULL && entry->flow != NULL; /* "[]" */
@@ -226,11 +218,11 @@ static const char *const *read_tools(const void *ctx, const ik_front_matter_entr
     const char *const *texts = entry->text != NULL ? only : entry->items;
     for (size_t i = 0; i < (entry->text != NULL ? 1 : entry->item_count); i++) {
         for (const char *at = texts[i]; at != NULL;) {
-            size_t len = strcspn(at, ",");
+            size_t len = strcspn(at, ", \t\r\n");
             tools = ik_resize_array(ctx, tools, const char *, count + 2);
             tools[count] = name_tool(tools, at, len);
             count += *tools[count] != '\0';
-            at = at[len] == ',' ? at + len + 1 : NULL;
+            at = at[len] == '\0' ? NULL : at + len + 1;
         }
     }
     tools[count] = NULL;

@@ -131,7 +131,7 @@ del Delegation
 
 class Files(SubagentTest):
     def test_what_a_file_says(self):
-        self.define("reviewer", "description: Reviews code\ntools: Read, Grep, Nothing\nmode: plan\n"
+        self.define("reviewer", "description: Reviews code\ntools: Read Grep, Nothing\nmode: plan\n"
                                 "model: sonnet", "You review.")
         self.define("b-none", "name: b-none")
         self.write("project/.claude/agents/theirs.md", "---\ndescription: Theirs\n---\n")
