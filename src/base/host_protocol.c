@@ -33,3 +33,18 @@ const char *ik_host_op_name(unsigned set, size_t index)
     }
     return NULL;
 }
+
+bool ik_host_is_error(const char *code)
+{
+    static const char *const codes[] = {
+        IK_HOST_INVALID_REQUEST, IK_HOST_TOO_LARGE, IK_HOST_UNKNOWN_OP, IK_HOST_NOT_DECLARED,
+        IK_HOST_LIMIT,           IK_HOST_NO_USER,   IK_HOST_DECLINED,   IK_HOST_UNKNOWN_AGENT,
+        IK_HOST_MODEL_ERROR,     IK_HOST_CANCELLED,
+    };
+    for (size_t i = 0; i < IK_LENGTH(codes); i++) {
+        if (strcmp(codes[i], code) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

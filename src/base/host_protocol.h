@@ -36,3 +36,6 @@ const char *ik_host_op_name(unsigned ops, size_t index);
 #define IK_HOST_UNKNOWN_AGENT "UNKNOWN_AGENT"
 #define IK_HOST_MODEL_ERROR "MODEL_ERROR"
 #define IK_HOST_CANCELLED "CANCELLED"
+
+/* Whether a code is one of these. */
+bool ik_host_is_error(const char *code);

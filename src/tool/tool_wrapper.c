@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/host_protocol.h"
 #include "base/utf8.h"
 
 /* Room in front of a result that is wrapped in place: for the opening, and for flags that are
@@ -312,6 +313,19 @@ static char *insert_text(const void *ctx, const char *envelope, const char *key,
     return longer;
 }
 
+/* Whether a result, an object, is an error that a tool got over its host channel. */
+static bool is_of_host(ik_json_span_t result)
+{
+    ik_json_span_t value;
+    if (!ik_json_find_kind(result, "error_code", IK_JSON_STRING, &value)) {
+        return false;
+    }
+    char *code = ik_json_decode(NULL, value, NULL);
+    bool is_host = ik_host_is_error(code);
+    talloc_free(code);
+    return is_host;
+}
+
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined)
 {
     ik_json_span_t whole;
@@ -322,7 +336,7 @@ char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *con
     }
     bool failed = true;
     if (ik_json_find(whole, "result", &result)) {
-        failed = ik_json_is(result, IK_JSON_OBJECT) &&
+        failed = ik_json_is(result, IK_JSON_OBJECT) && !is_of_host(result) &&
                  ((ik_json_find(result, "error", &value) && !ik_json_is(value, IK_JSON_NULL)) ||
                   (ik_json_find_kind(result, "exit_code", IK_JSON_NUMBER, &value) &&
                    strtod(value.text, NULL) != 0));

@@ -60,7 +60,7 @@ char *ik_tool_wrap_add_limit(const void *ctx, const char *envelope, long max_too
 
 /* Adds the limits of a confined call to an envelope that reports a failure: tool_success is false,
  * or the result has an error (not null) or an exit code other than 0. Returns the envelope itself
- * otherwise. */
+ * otherwise, and for an error of the host channel, which has nothing to do with them. */
 char *ik_tool_wrap_add_confined(const void *ctx, char *envelope, const char *confined);
 /* Adds the name of the limit that ended the tool. */
 char *ik_tool_wrap_add_ended_by(const void *ctx, char *envelope, const char *limit);

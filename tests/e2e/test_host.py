@@ -145,6 +145,29 @@ give(answer=first, command=[done.returncode, done.stderr.split(":")[0]], network
         self.assertEqual(result, {"host": "", "bin": ""})
 
 
+class Offline(HostTest):
+    def test_complete(self):
+        """The offline model answers, too."""
+        self.probe("thinks", '''
+say(id=1, op="complete", prompt="hi")
+say(id=2, op="complete", prompt="As JSON.", schema={"type": "object"})
+first, second = hear(), hear()
+give(text=first["result"]["text"], usage=first["result"]["usage"], code=second["error_code"])
+''', host=["complete"])
+        done = self.ikigai("-m", "offline/offline", "--json", "-p", "thinks {}")
+        events = [json.loads(line) for line in done.out.splitlines()]
+        (result,) = [json.loads(e["data"]["output"])["result"] for e in events
+                     if e.get("kind") == "tool_result"]
+        self.assertIn("offline", result["text"])
+        self.assertEqual(result["code"], "MODEL_ERROR")
+
+    def test_a_host_error_is_not_confined(self):
+        [asked] = self.ask([Answer(calls=[Call("ask_user", {"question": "Why?"})]),
+                            Answer("Done.")]).envelopes()
+        self.assertEqual(asked["result"]["error_code"], "NO_USER")
+        self.assertNotIn("confined", asked)
+
+
 class Complete:
     """One answer of the session's model, with every API."""
 
