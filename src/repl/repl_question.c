@@ -537,6 +537,14 @@ void ik_repl_question_show(ik_repl_t *repl)
 
 /* --- answering --------------------------------------------------------------------------- */
 
+/* Whether the row of the call shows the question and its answer. */
+static bool shows_question(const ik_repl_t *repl, const char *tool)
+{
+    const ik_tool_registry_entry_t *entry =
+        ik_tool_registry_lookup(ik_workspace_shared(repl->workspace)->tool_registry, tool);
+    return entry != NULL && entry->source == IK_TOOL_SYSTEM && strcmp(tool, "ask_user") == 0;
+}
+
 /* Prints the question with its answer, which leave the live area. */
 static void answer_tool(ik_repl_t *repl, const char *text)
 {
@@ -544,7 +552,7 @@ static void answer_tool(ik_repl_t *repl, const char *text)
     void *scratch = talloc_new(NULL);
     const char *answer = ik_workspace_resolve_answer(asked, text);
     bool plain = ik_view_prompt(repl->view) == NULL;
-    if (answer != NULL && !plain) {
+    if (answer != NULL && !plain && !shows_question(repl, asked->tool)) {
         char *line = ik_strndup(scratch, asked->text, strcspn(asked->text, "\n"));
         ik_view_begin_block(repl->view);
         ik_repl_say(repl, IK_ROLE_DIM,
