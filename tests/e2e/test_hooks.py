@@ -3,14 +3,16 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 
 from agent_support import AgentTest, sent_messages, sent_results
 from fake_llm import Answer, Call, Usage
 from repl_support import ReplTest, words_of
-from support import ROOT, IkigaiTest
+from support import IKIGAI, OBJECTS, ROOT, IkigaiTest
 
+WITHHOLD = os.path.join(OBJECTS, "tests", "escape", "withhold_driver")
 # Keeps what it was given, one line each.
 RECORD = 'IFS= read -r payload; printf "%s\\n" "$payload" >>"$HOOK_LOG"\n'
 # As people write them for another agent: jq would be used, python does the same.
@@ -472,6 +474,23 @@ class Projects(HookTest):
         os.remove(os.path.join(self.project, "inside"))
         self.call("echo x", "--trust", "--mode", "plan")
         self.assertFalse(os.path.exists(os.path.join(self.project, "inside")))
+
+    def test_partial_confinement(self):
+        """Without namespaces a project's hook still writes only in the project and has no network."""
+        self.hook("before_tool", "w", '''touch inside; touch "$HOME/outside" "$HOME/.ikigai/outside"
+/usr/bin/python3 -c 'import socket; socket.socket(); open("online", "w")'
+exit 0
+''', "project")
+        self.hook("after_tool", "a", "touch after; touch \"$HOME/outside\"; echo seen\n", "project")
+        done = subprocess.run(
+            [WITHHOLD, "namespaces", IKIGAI, "tool", "run", "--trust", "file_read",
+             '{"file_path": "x"}'], cwd=self.project, env=self.env(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        self.assertIn(b"partial", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["hook"], "seen")
+        self.assertEqual(sorted(os.listdir(self.project)), [".ikigai", "after", "inside"])
+        for name in ("home/outside", "home/.ikigai/outside"):
+            self.assertFalse(os.path.exists(self.path(name)), name)
 
     def test_a_project_configures_no_hooks(self):
         self.hook("before_tool", "guard", "exit 1")

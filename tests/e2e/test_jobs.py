@@ -8,7 +8,7 @@ import signal
 import unittest
 
 import hostile
-from agent_support import AgentTest, sent_results
+from agent_support import AgentTest, sent_messages, sent_results
 from fake_llm import Answer, Call
 from repl_support import ReplTest
 from terminal_support import PATIENCE
@@ -111,6 +111,33 @@ class Headless(AgentTest):
         self.assertEqual((results[2]["state"], results[2]["exit_code"]), ("ended", 143))
         for command in naps:
             self.assertTrue(wait_gone(command), command)
+
+    def test_a_job_of_a_sub_agent(self):
+        """It outlives the sub-agent; the parent reads its output and ends it."""
+        started = nap()
+
+        def script(request):
+            said = sent_messages(request)
+            results = [envelope["result"] for _, envelope in sent_results(request)]
+            if said[1]["content"] == "Start it":
+                return Answer("It runs.") if results else Answer(
+                    calls=[background(f"echo begun; touch ready; exec {started}")])
+            if not results:
+                return Answer(calls=[Call("agent", {"prompt": "Start it"})])
+            listed = next((r["jobs"] for r in results if "jobs" in r), None)
+            steps = [bash(UNTIL % "ready"), Call("job", {"action": "list"}),
+                     lambda: Call("job", {"action": "output", "job": listed[0]["job"]}),
+                     lambda: Call("job", {"action": "end", "job": listed[0]["job"]})]
+            if len(results) > len(steps):
+                return Answer("Done.")
+            step = steps[len(results) - 1]
+            return Answer(calls=[step() if callable(step) else step])
+        turn = self.ask(script)
+        results = [e["result"] for e in turn.envelopes() if "result" in e][-4:]
+        self.assertEqual([j["state"] for j in results[1]["jobs"]], ["running"])
+        self.assertEqual((results[2]["state"], results[2]["output"]), ("running", "begun"))
+        self.assertEqual((results[3]["state"], results[3]["exit_code"]), ("ended", 143))
+        self.assertTrue(wait_gone(started))
 
     def test_output_is_bounded(self):
         results = self.run_script(background("head -c 30000000 /dev/zero | tr '\\0' x; echo; echo end"), job("wait"))

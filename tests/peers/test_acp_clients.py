@@ -23,7 +23,7 @@ class Clients(PeerTest):
         self.assertFalse(os.path.exists(self.path("project", "refused")))
         self.assertGreaterEqual(said["asked"], 2)
         self.assertEqual((said["list"], said["set"], said["close"], said["delete"],
-                          said["status"]), (1, 2, {}, {}, 0))
+                          said["status"]), (2, 2, {}, {}, 0))
         self.assertLessEqual({"agent_message_chunk", "available_commands_update",
                               "config_option_update", "current_mode_update",
                               "session_info_update", "tool_call", "tool_call_update",
