@@ -41,7 +41,8 @@ class Terminal(ReplTest):
         self.assertEqual(json.loads(self.results(1)[0]["output"]), {
             "action": "accept", "content": {"name": "Ann", "age": 7, "colour": "green"}})
         t.send("again\r")
-        t.wait_for("s asks: Who are you? - Name")
+        t.wait_until(lambda: "\n".join(t.all_rows()).count("s asks: Who are you? - Name:") == 2,
+                     "the second question")
         t.send("\x1b")
         t.wait_for("Never mind.")
         self.assertEqual(json.loads(self.results(3)[1]["output"]), {"action": "cancel"})

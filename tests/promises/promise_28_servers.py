@@ -24,7 +24,8 @@ from fake_llm import Answer, Call
 from support import ROOT, on_this_machine
 
 PEER = os.path.join(ROOT, "tests", "mcp_peer.py")
-LIMIT = 2  # seconds: timeout_seconds and start_timeout_seconds
+LIMIT = 2  # seconds: timeout_seconds and start_timeout_seconds where one of them is to pass
+PATIENCE = 60
 MEMORY_MB = 400
 HOSTILE = {
     "mute": {"fault": "silent"}, "deaf": {"fault": "reads nothing"}, "flood": {"fault": "flood"},
@@ -32,6 +33,7 @@ HOSTILE = {
     "drowning": {"fault": "stderr flood"}, "stubborn": {"fault": "ignores the end"},
     "forking": {"fault": "child"}, "modern": {"era": "modern"}, "plain": {}, "eager": {"fault": "changes at once"},
 }
+ABLE = ["drowning", "stubborn", "forking", "modern", "plain", "eager"]  # their tools can be called
 CALLS = ["silent", "dying", "junk", "slow", "invalid", "strange", "refusing", "endless_input", "echo"]
 # Ways to misbehave in a call over HTTP, and what comes of it. Those of OPENINGS also do so at once.
 WAYS = {"mute": "TOOL_TIMEOUT", "drip": "TOOL_TIMEOUT", "comments": "TOOL_TIMEOUT", "notes": "TOOL_TIMEOUT",
@@ -137,21 +139,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Hostile(AgentTest):
-    def server(self, script):
+    def server(self, name, script):
         return {"command": sys.executable, "args": [PEER, json.dumps(script), self.dir],
-                "timeout_seconds": LIMIT, "start_timeout_seconds": LIMIT}
+                "timeout_seconds": LIMIT, "start_timeout_seconds": PATIENCE if name in ABLE else LIMIT}
 
     def attack(self, rounds):
         """(calls, codes of their results, faults, peak memory in MB)"""
-        servers = {name: self.server(script) for name, script in HOSTILE.items()}
+        servers = {name: self.server(name, script) for name, script in HOSTILE.items()}
         foes = {**{way: Foe(way, "tools/call") for way in WAYS},
                 **{"opening_" + way: Foe(way, "initialize") for way in OPENINGS}}
         for name, foe in foes.items():
             self.addCleanup(foe.server_close)
             self.addCleanup(foe.shutdown)
-            servers["web_" + name] = {"url": foe.url, "timeout_seconds": LIMIT, "start_timeout_seconds": LIMIT}
-        able = ["drowning", "stubborn", "forking", "modern", "plain", "eager"]
-        calls = [(f"{able[(i + j) % len(able)]}__{tool}",
+            servers["web_" + name] = {
+                "url": foe.url, "timeout_seconds": LIMIT if WAYS.get(name) == "TOOL_TIMEOUT" else PATIENCE,
+                "start_timeout_seconds": PATIENCE if name in WAYS else LIMIT}
+        calls = [(f"{ABLE[(i + j) % len(ABLE)]}__{tool}",
                   {"text": "x", "seconds": 0.2, "late": True})
                  for i in range(rounds) for j, tool in enumerate(CALLS)]
         script = [Answer(calls=[Call(name, arguments)]) for name, arguments in calls]
