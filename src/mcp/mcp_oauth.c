@@ -4,8 +4,11 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/base64.h"
 #include "base/file.h"
+#include "base/url_encode.h"
+#include "base/url_host.h"
 #include "mcp/mcp_oauth_state.h"
 
 enum {
@@ -218,35 +221,23 @@ char *ik_mcp_oauth_want(const void *ctx, const ik_paths_t *paths, const char *ur
 
 bool ik_mcp_oauth_is_safe(const char *url)
 {
-    static const char *const here[] = {"http://127.0.0.1", "http://localhost", "http://[::1]"};
-    bool safe = url != NULL && strncmp(url, "https://", 8) == 0;
-    for (size_t i = 0; url != NULL && i < sizeof(here) / sizeof(here[0]); i++) {
-        size_t len = strlen(here[i]);
-        safe = safe || (strncmp(url, here[i], len) == 0 &&
-                        (url[len] == '\0' || url[len] == ':' || url[len] == '/'));
+    static const char *const here[] = {"127.0.0.1", "localhost", "[::1]"};
+    if (url == NULL || strpbrk(url, " \t\r\n") != NULL) {
+        return false;
     }
-    return safe && strpbrk(url, " \t\r\n") == NULL;
-}
-
-static void append_encoded(ik_buffer_t *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     strchr("-._~", c) != NULL;
-        if (plain) {
-            ik_buffer_append_byte(out, (char)c);
-        } else {
-            ik_buffer_append_format(out, "%%%02X", c);
-        }
+    ik_url_host_t host = ik_url_host_find(url);
+    bool local = false;
+    for (size_t i = 0; i < IK_LENGTH(here); i++) {
+        local = local || ik_url_host_is(host, here[i]);
     }
+    return strncmp(url, "https://", 8) == 0 || (strncmp(url, "http://", 7) == 0 && local);
 }
 
 void ik_mcp_oauth_add_field(ik_buffer_t *out, const char *name, const char *value)
 {
     if (value != NULL) {
         ik_buffer_append_format(out, "%s%s=", out->len == 0 ? "" : "&", name);
-        append_encoded(out, value);
+        ik_url_encode(out, value, "");
     }
 }
 
@@ -256,9 +247,9 @@ char *ik_mcp_oauth_basic_header(const void *ctx, const char *id, const char *sec
     ik_buffer_t out;
     ik_buffer_init(&both, ctx, IK_BUFFER_UNLIMITED); /* bounded by the texts */
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);  /* bounded by the texts */
-    append_encoded(&both, id);
+    ik_url_encode(&both, id, "");
     ik_buffer_append_byte(&both, ':');
-    append_encoded(&both, secret);
+    ik_url_encode(&both, secret, "");
     ik_buffer_append_text(&out, "Authorization: Basic ");
     ik_base64_append(&out, both.data, both.len);
     return ik_buffer_finish(&out);

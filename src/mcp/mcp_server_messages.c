@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/url_encode.h"
 #include "mcp/mcp_elicitation.h"
 #include "mcp/mcp_server_state.h"
 
@@ -81,21 +82,6 @@ void ik_mcp_server_praise(ik_mcp_server_t *server)
 
 /* --- requests of the server -------------------------------------------------------------- */
 
-static void append_uri(ik_buffer_t *out, const char *path)
-{
-    ik_buffer_append_text(out, "file://");
-    for (; *path != '\0'; path++) {
-        unsigned char c = (unsigned char)*path;
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     strchr("/-._~", c) != NULL;
-        if (plain) {
-            ik_buffer_append_byte(out, (char)c);
-        } else {
-            ik_buffer_append_format(out, "%%%02X", c);
-        }
-    }
-}
-
 char *ik_mcp_server_roots(const void *ctx, const ik_mcp_server_t *server)
 {
     ik_buffer_t uri;
@@ -104,7 +90,8 @@ char *ik_mcp_server_roots(const void *ctx, const ik_mcp_server_t *server)
     const char *name = strrchr(folder, '/');
     ik_buffer_init(&uri, ctx, IK_BUFFER_UNLIMITED); /* bounded by the path */
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the path */
-    append_uri(&uri, folder);
+    ik_buffer_append_text(&uri, "file://");
+    ik_url_encode(&uri, folder, "/");
     ik_buffer_append_text(&out, "{\"roots\":[{\"uri\":");
     ik_json_append_text(&out, uri.data);
     ik_buffer_append_text(&out, ",\"name\":");

@@ -727,10 +727,12 @@ class Search(McpTest):
 
 class Authority:
     """A scripted authorization server. codes: what was asked for, by code; problems: what was wrong.
-    documents: a client may be the address of a document; mute: it describes nothing. It is also an MCP
+    documents: a client may be the address of a document; mute: it describes nothing; authorize: where it sends
+    the user. It is also an MCP
     server at /mcp, as far as that a login is wanted."""
 
-    def __init__(self, registers=True, issuer_path="", lasts=3600, iss=False, documents=False, mute=False):
+    def __init__(self, registers=True, issuer_path="", lasts=3600, iss=False, documents=False, mute=False,
+                 authorize=None):
         authority = self
         self.codes, self.problems, self.requests, self.tokens = {}, [], [], 0
         self.lasts, self.refreshed = lasts, 0
@@ -756,7 +758,7 @@ class Authority:
                                  "scopes_supported": ["never"]})
                 elif self.path == "/.well-known/oauth-authorization-server" + issuer_path:
                     known = {"issuer": authority.issuer,
-                             "authorization_endpoint": authority.base + "/authorize",
+                             "authorization_endpoint": authorize or authority.base + "/authorize",
                              "token_endpoint": authority.base + "/token",
                              "code_challenge_methods_supported": ["S256"],
                              "authorization_response_iss_parameter_supported": iss,
@@ -996,6 +998,12 @@ class Login(McpTest):
         self.come_back(asked, code="c", iss="http://elsewhere")
         self.assertEqual(process.wait(20), 1)
         self.assertIn("another authorization server", process.stderr.read())
+        # Over plain HTTP the browser is sent to this machine alone.
+        for address in ("http://example.org/authorize", "http://127.0.0.1:80@example.org/authorize",
+                        "http://127.0.0.1.example.org/authorize", "ftp://127.0.0.1/authorize"):
+            peer, process, line, asked = self.begin_login(Authority(authorize=address))
+            self.assertEqual((line, process.wait(20)), ("", 1))
+            self.assertIn("names no safe addresses", process.stderr.read())
         peer, process, line, asked = self.begin_login(Authority())
         self.come_back(asked, error="access_denied")
         self.assertEqual(process.wait(20), 1)

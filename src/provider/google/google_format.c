@@ -1,10 +1,10 @@
 /* Requests to Gemini's generateContent. The body is proto3 JSON, where an unknown name makes the
  * server refuse the whole request; fields that are not needed are therefore left out. */
-#include <ctype.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/url_encode.h"
 #include "provider/blocks.h"
 #include "provider/google/google_schema.h"
 #include "provider/google/google_stream.h"
@@ -30,10 +30,7 @@ static char *format_url(const void *ctx, const ik_request_t *request)
     ik_buffer_t url;
     ik_buffer_init(&url, ctx, IK_BUFFER_UNLIMITED); /* bounded by the configuration */
     ik_buffer_append_format(&url, "%s/v1beta/models/", request->target->config->base_url);
-    for (const char *c = model_name(request); *c != '\0'; c++) {
-        bool plain = isalnum((unsigned char)*c) || strchr("-._~", *c) != NULL;
-        ik_buffer_append_format(&url, plain ? "%c" : "%%%02X", (unsigned char)*c);
-    }
+    ik_url_encode(&url, model_name(request), "");
     ik_buffer_append_text(&url, ":streamGenerateContent?alt=sse");
     return ik_buffer_finish(&url);
 }
