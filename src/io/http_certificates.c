@@ -4,6 +4,9 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
 
 static const char *setting(const char *variable)
 {
@@ -56,6 +59,34 @@ static bool has_hashed_folder(const ik_curl_library_t *curl, CURL *easy)
     return folder != NULL && openssl && is_hashed_folder(folder);
 }
 
+/* Where distributions keep the file of all certificates: Debian and Alpine, Fedora, openSUSE,
+ * others. */
+static const char *find_file(void)
+{
+    static const char *const places[] = {"/etc/ssl/certs/ca-certificates.crt",
+                                         "/etc/pki/tls/certs/ca-bundle.crt",
+                                         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+                                         "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+    for (size_t i = 0; i < IK_LENGTH(places); i++) {
+        if (access(places[i], R_OK) == 0) {
+            return places[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether libcurl was built to use a file that is not there. */
+static bool lacks_file(const ik_curl_library_t *curl, CURL *easy)
+{
+    char *file = NULL;
+#if LIBCURL_VERSION_NUM >= 0x075400
+    if (curl->easy_getinfo(easy, CURLINFO_CAINFO, &file) != CURLE_OK) {
+        return false;
+    }
+#endif
+    return file != NULL && access(file, R_OK) != 0;
+}
+
 bool ik_http_certificates_apply(const ik_curl_library_t *curl, CURL *easy, bool everything)
 {
     const char *bundle = setting("CURL_CA_BUNDLE");
@@ -68,9 +99,18 @@ bool ik_http_certificates_apply(const ik_curl_library_t *curl, CURL *easy, bool 
         curl->easy_setopt(easy, CURLOPT_CAPATH, folder);
         curl->easy_setopt(easy, CURLOPT_PROXY_CAPATH, folder);
     }
-    if (file != NULL || folder != NULL || everything || !has_hashed_folder(curl, easy)) {
+    if (file != NULL || folder != NULL) {
         return false;
     }
-    trust_file(curl, easy, NULL);
-    return true;
+    if (!everything && has_hashed_folder(curl, easy)) {
+        trust_file(curl, easy, NULL);
+        return true;
+    }
+    if (lacks_file(curl, easy)) { /* libcurl was built for another system */
+        const char *found = find_file();
+        if (found != NULL) {
+            trust_file(curl, easy, found);
+        }
+    }
+    return false;
 }

@@ -1,6 +1,7 @@
 /*
  * Chooses the CA certificates: those named by SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE, which
- * libcurl does not read itself, or else those that libcurl was built to use.
+ * libcurl does not read itself, or else those that libcurl was built to use. When the file that it
+ * was built to use does not exist, the places of other distributions are tried.
  *
  * The latter are often a file of all certificates, which takes 20 ms to read for every new
  * connection, and a folder in which OpenSSL finds the one it needs at once. In that case the folder

@@ -730,6 +730,20 @@ class Tls(DriverTest):
                 self.assertEqual(reports[0]["body_len"], 100001)
                 self.assertFalse(reports[1]["new_connection"])
 
+    def test_the_certificates_of_another_system(self):
+        """libcurl was built for a system that keeps its certificates elsewhere."""
+        need_mounts()
+        if not os.path.isdir("/etc/ssl"):
+            self.skipTest("there is no /etc/ssl")
+        server = self.serve(context=self.context)
+        for place in ("/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem", None):
+            with self.subTest(place):
+                self.before = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /etc/ssl && "
+                               'cp "$0" "$1" && shift && exec "$@"', self.certificate,
+                               place or "/etc/ssl/other.pem"]
+                (report,) = self.drive({"url": server.url("/", "https"), "parts": ["x"]})
+                self.assertEqual(report["outcome"], "DONE" if place else "TLS", report)
+
     def test_another_host(self):
         """The certificate is trusted, but not for this name."""
         self.make_certificate("127.0.0.9")
