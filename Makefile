@@ -384,10 +384,19 @@ deb: need-dpkg-buildpackage need-dh need-lintian dist
 	tar xzf $(DEEP)/$(DIST).tar.gz -C $(DEEP)/deb
 	cd $(DEEP)/deb/$(DIST) && env -i PATH="$$PATH" DEB_BUILD_OPTIONS="$$DEB_BUILD_OPTIONS" \
 	    dpkg-buildpackage -us -uc
-	lintian --fail-on error $(DEEP)/deb/*.changes
+	lintian --fail-on error,warning $(DEEP)/deb/*.changes
 	cp $(DEEP)/deb/ikigai_*.deb $(DEEP)
-check-package: deb # in an empty system in a folder: install, try, upgrade, remove
-	tests/fresh/package $(DEEP)/deb/ikigai_*.deb
+# The package of release 0.1.0, built from its commit.
+EARLIER := 81e5f59
+$(DEEP)/earlier/$(EARLIER).deb: | need-dpkg-buildpackage need-dh need-lintian
+	rm -rf $(@D)
+	git clone -q . $(@D)/source
+	git -C $(@D)/source checkout -q $(EARLIER)
+	env -i PATH="$$PATH" DEB_BUILD_OPTIONS=nocheck make -C $(@D)/source deb
+	cp $(@D)/source/build/ikigai_*.deb $@
+	rm -rf $(@D)/source
+check-package: deb $(DEEP)/earlier/$(EARLIER).deb # in an empty system: install, try, upgrade, remove
+	tests/fresh/package --earlier $(DEEP)/earlier/$(EARLIER).deb $(DEEP)/deb/ikigai_*.deb
 
 clean:
 	rm -rf $(BUILD) $(patsubst %,$(OUT)/%,bin lib libexec $(if $(filter .,$(OUT)),build \
