@@ -8,6 +8,7 @@
 #   make bench-peers    measure other agents in the same way as ikigai
 #   make install        PREFIX=/usr/local DESTDIR=; uninstall takes the same two
 #   make dist           build/ikigai-VERSION.tar.gz; make deb builds a Debian package from it
+#   make static-bundle  build/ikigai-VERSION-linux-x86_64.tar.gz, for any Linux
 #   make format         run clang-format on all sources
 #   make docs           regenerate the tables in docs/ from those in the program
 #   make OUT=dir        build outside the source tree
@@ -395,6 +396,27 @@ $(DEEP)/earlier/$(EARLIER).deb: | need-dpkg-buildpackage need-dh need-lintian
 	env -i PATH="$$PATH" DEB_BUILD_OPTIONS=nocheck make -C $(@D)/source deb
 	cp $(@D)/source/build/ikigai_*.deb $@
 	rm -rf $(@D)/source
+# One archive for any Linux of this architecture.
+.PHONY: static-bundle check-static-bundle
+BUNDLE = $(DIST)-linux-$(shell uname -m)
+BUNDLE_SHARED := -lmd4c -ldl -lm -lpthread
+# As much as possible is linked statically: that starts faster, and makes up for the launcher.
+# libuv.a is called libuv_a.a on Debian, and there is no static md4c.
+$(BUILD)/bundle/ikigai.bin: $(BUILD)/main.o $(LIB_APP) $(LIB_BASE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $@ $^ -Wl,-Bstatic \
+	    $(patsubst -luv,-l:libuv_a.a,$(filter-out $(BUNDLE_SHARED),$(APP_LIBS))) \
+	    -Wl,-Bdynamic $(BUNDLE_SHARED)
+$(BUILD)/bundle/launcher: script/bundle_launcher.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -D_GNU_SOURCE -O2 -Wall -Wextra $(WERROR) -static -o $@ $<
+static-bundle: all $(BUILD)/bundle/ikigai.bin $(BUILD)/bundle/launcher
+	@rm -rf $(DEEP)/bundle
+	@DESTDIR=$(abspath $(DEEP)/bundle) $(MAKE) -s install
+	@script/static-bundle $(DEEP)/bundle $(PREFIX) $(BUILD)/bundle/ikigai.bin \
+	    $(BUILD)/bundle/launcher $(BUNDLE)
+check-static-bundle: static-bundle # in other systems in folders
+	tests/fresh/bundle $(DEEP)/$(BUNDLE).tar.gz
 check-package: deb $(DEEP)/earlier/$(EARLIER).deb # in an empty system: install, try, upgrade, remove
 	tests/fresh/package --earlier $(DEEP)/earlier/$(EARLIER).deb $(DEEP)/deb/ikigai_*.deb
 

@@ -1,16 +1,20 @@
 # shellcheck shell=sh
-# A fresh Debian system in a folder, for the scripts beside this one, which source it and call
+# A fresh system in a folder, for the scripts beside this one, which source it and call
 #
-#   begin_system SUITE              makes the system in $system; gone when the script ends, unless
-#                                   $keep is not empty
+#   begin_system SUITE              makes a Debian system in $system; gone when the script ends,
+#                                   unless $keep is not empty
+#   begin_musl                      the same with musl and busybox alone, without glibc
+#   end_system                      removes it before the script ends, for another one
 #   inside [NAME=VALUE]... COMMAND  runs a command in it, as root, without a terminal
 #   inside_as USER COMMAND          the same, as a user with a home
 #   say TEXT                        what comes next
 #
+# A script can define at_leave, which is called first when it ends.
+#
 # Needs root and debootstrap. MIRROR and the proxy come from the settings of this machine's apt,
 # which are copied.
 me=tests/fresh/${0##*/}
-keep=''
+keep='' system=''
 begin=$(date +%s)
 say() {
     echo "== $(($(date +%s) - begin)) s: $*"
@@ -26,10 +30,21 @@ inside_as() {
     inside setpriv --reuid "$user" --regid "$user" --init-groups env HOME="/home/$user" "$@"
 }
 
+at_leave() {
+    :
+}
+
 leave() {
     status=$?
     trap - EXIT INT TERM
     set +e
+    at_leave
+    end_system
+    exit $status
+}
+
+end_system() {
+    if [ -z "$system" ]; then return 0; fi
     # An interrupted run leaves processes behind, and they hold the mounts.
     for process in /proc/[0-9]*; do
         if [ "$(readlink "$process/root")" = "$system" ]; then kill -KILL "${process#/proc/}"; fi
@@ -45,7 +60,7 @@ leave() {
     else
         rm -rf "$system"
     fi
-    exit $status
+    system=''
 }
 
 install_base() {
@@ -79,7 +94,7 @@ mount_kernel() {
     if [ ! -L "$system/dev/ptmx" ]; then ln -sf pts/ptmx "$system/dev/ptmx"; fi
 }
 
-begin_system() {
+begin_folder() {
     if [ "$(id -u)" != 0 ] || ! command -v debootstrap > /dev/null; then
         echo "$me: needs root and debootstrap" >&2
         exit 2
@@ -92,10 +107,42 @@ begin_system() {
     # A root folder that is a mount point, as on a real system: tests that mount need it.
     mount --bind "$system" "$system"
     mount --make-private "$system"
+}
 
+begin_system() {
+    begin_folder
     say "base system $1"
     install_base "$1"
     copy_settings
     mount_kernel
     inside apt-get -qq update
+}
+
+# The packages come from this machine's own archive.
+begin_musl() {
+    begin_folder
+    say "musl and busybox"
+    mkdir "$system/packages"
+    (cd "$system/packages" && apt-get -qq download musl busybox-static 2> /dev/null)
+    for package in "$system"/packages/*.deb; do dpkg-deb -x "$package" "$system"; done
+    rm -r "$system/packages"
+    mkdir -p "$system/proc" "$system/sys" "$system/dev" "$system/usr/bin" "$system/usr/sbin"
+    mkdir -p "$system/root" "$system/etc" "$system/home"
+    mkdir -m 1777 "$system/tmp"
+    for device in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do
+        numbers=${device#*:}
+        mknod -m 666 "$system/dev/${device%%:*}" c "${numbers%:*}" "${numbers#*:}"
+    done
+    chroot "$system" /bin/busybox --install
+    echo root:x:0:0::/root:/bin/sh > "$system/etc/passwd"
+    echo someone:x:1000:1000::/home/someone:/bin/sh >> "$system/etc/passwd"
+    printf 'root:x:0:\nsomeone:x:1000:\n' > "$system/etc/group"
+    echo 127.0.0.1 localhost > "$system/etc/hosts"
+    mkdir "$system/home/someone"
+    chown 1000:1000 "$system/home/someone"
+    if find "$system" -name 'libc.so.6' -o -name 'ld-linux*' | grep -q .; then
+        echo "$me: there is a glibc in $system" >&2
+        exit 1
+    fi
+    mount_kernel
 }
