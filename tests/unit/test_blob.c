@@ -102,8 +102,7 @@ END_TEST
 START_TEST(processes_may_put_the_same_blob_at_once)
 {
     enum { PROCESSES = 8, SIZE = 1 << 20 };
-    char *bytes = malloc(SIZE);
-    ck_assert_ptr_nonnull(bytes);
+    static char bytes[SIZE];
     memset(bytes, 'x', SIZE);
     for (size_t i = 0; i < PROCESSES; i++) {
         if (fork() == 0) {
@@ -122,7 +121,6 @@ START_TEST(processes_may_put_the_same_blob_at_once)
     res_t result = ik_blob_get(NULL, scratch_path("blobs/images"), name.hex, SIZE, &read, &len);
     ck_assert_msg(is_ok(&result), "%s", result.message);
     talloc_free(read);
-    free(bytes);
 }
 END_TEST
 

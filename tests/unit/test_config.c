@@ -1102,7 +1102,9 @@ START_TEST(themes_have_names)
 {
     static const char *const names[] = {"auto", "dark", "light", "mono"};
     for (size_t i = 0; i < 4; i++) {
-        scratch_write("user.json", ik_sprintf(config, "{\"theme\":\"%s\"}", names[i]));
+        char text[32];
+        snprintf(text, sizeof(text), "{\"theme\":\"%s\"}", names[i]);
+        scratch_write("user.json", text);
         load_good();
         ck_assert_str_eq(config->theme, names[i]);
         ck_assert_uint_eq(config->colours.base, i);
