@@ -179,6 +179,8 @@ class Terminal:
     def read_some(self):
         try:
             data = os.read(self.master, 65536)
+        except BlockingIOError:
+            return True  # what select saw was flushed meanwhile, as Ctrl-C does
         except OSError:
             return False
         with self.lock:
@@ -285,7 +287,19 @@ class Terminal:
         rows = [f"  {row}" for row in without_empty_end(dump["screen"])]
         return "\n".join([f"screen ({self.columns}x{self.rows}, cursor {dump['cursor']}, "
                           f"{len(dump['scrollback'])} rows above):", *rows,
-                          f"last bytes: {self.raw[-300:]!r}"])
+                          f"last bytes: {self.raw[-300:]!r}",
+                          f"the program: {self.state()}; its output is "
+                          f"{'' if self.thread.is_alive() else 'no longer '}read"])
+
+    def state(self):
+        """What the kernel says that the program is doing."""
+        try:
+            with open(f"/proc/{self.pid}/status", encoding="utf-8") as f:
+                state = re.search(r"^State:\s*(.*)$", f.read(), re.M)[1]
+            with open(f"/proc/{self.pid}/wchan", encoding="utf-8") as f:
+                return f"{state}, {f.read()}"
+        except OSError:
+            return "gone"
 
     # ---- input and the window
 
