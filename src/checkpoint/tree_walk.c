@@ -19,7 +19,7 @@ enum {
     RULES_SIZE_MAX = 1024 * 1024,
     ARENA_CHUNK = 1 << 16,
     DEPTH_MAX = 2000,
-    AHEAD_MIN = 2000, /* tracked files for which several threads are worth starting */
+    AHEAD_MIN = 500, /* tracked files for which several threads are worth starting */
     AHEAD_CHUNK = 256,
     AHEAD_THREADS = 8,
     FILES_LIMIT = 2 << 20, /* beyond this an array would be larger than talloc allows */
@@ -34,6 +34,32 @@ typedef struct {
     bool is_folder;
 } child_t;
 
+/* Asks for the status of the tracked files of a repository. */
+typedef struct {
+    int folder;
+    size_t skip; /* what of the paths is above the folder */
+    const ik_git_index_entry_t *entries;
+    struct stat *found; /* one for each entry; mode 0: there is none */
+    size_t count;
+    atomic_size_t next;
+    pthread_t threads[AHEAD_THREADS];
+    int thread_count;
+} ahead_t;
+
+/* What the rules say about a file that is in the index. */
+typedef struct {
+    const ik_git_index_entry_t *indexed; /* NULL: its object is not known */
+    bool converts;                       /* a rule converts it */
+    int64_t attributes_ctime_ns;         /* when the attributes changed last */
+} rules_t;
+
+/* A file whose status is not known yet. */
+typedef struct {
+    size_t file;  /* its number in the tree */
+    size_t entry; /* and in ahead */
+    rules_t rules;
+} waiting_t;
+
 typedef struct {
     ik_tree_t *tree;
     size_t room;
@@ -44,12 +70,13 @@ typedef struct {
     char *arena;
     size_t arena_left;
     int depth;
-    const char *home; /* of ikigai; NULL: there is none */
-    /* The status of the tracked files of a repository, found by several threads. */
-    const ik_git_repository_t *ahead_of;
-    struct stat *ahead; /* of the entries of its index from ahead_first on; mode 0: not known */
-    size_t ahead_first;
-    size_t ahead_count;
+    const char *home;                    /* of ikigai; NULL: there is none */
+    const ik_git_repository_t *ahead_of; /* the repository of the folder */
+    ahead_t *ahead;                      /* NULL: the walk asks for every status itself */
+    size_t ahead_first;                  /* entry of the index that is its first one */
+    waiting_t *waiting;
+    size_t waiting_count;
+    size_t waiting_room;
     size_t last; /* entry of the index of ahead_of that was looked up last */
 } walk_t;
 
@@ -191,15 +218,6 @@ static bool is_excluded(const walk_t *walk, const scope_t *scope, size_t name_le
 
 /* --- looking ahead ------------------------------------------------------------------------- */
 
-typedef struct {
-    int folder;
-    size_t skip; /* what of the paths is above the folder */
-    const ik_git_index_entry_t *entries;
-    struct stat *found;
-    size_t count;
-    atomic_size_t next;
-} ahead_t;
-
 static void *look_ahead(void *data)
 {
     ahead_t *ahead = data;
@@ -218,8 +236,8 @@ static void *look_ahead(void *data)
     }
 }
 
-/* Most of the time goes into asking the kernel for the status of files, which git also does with
- * several threads. */
+/* Most of the time goes into asking the kernel for the status of files. Threads do that while the
+ * walk lists the folders and looks at the rules, and the walk helps when it is done. */
 static void start_ahead(walk_t *walk, const scope_t *scope, int fd)
 {
     const ik_git_index_t *index = scope->repository->index;
@@ -240,23 +258,17 @@ static void start_ahead(walk_t *walk, const scope_t *scope, int fd)
     if (to - from < AHEAD_MIN || processors < 2) {
         return;
     }
-    walk->ahead_count = to - from;
-    walk->ahead = ik_resize_array(walk->tree, NULL, struct stat, walk->ahead_count);
-    ahead_t ahead = {.folder = fd,
-                     .skip = len,
-                     .entries = index->entries + from,
-                     .found = walk->ahead,
-                     .count = walk->ahead_count};
-    pthread_t threads[AHEAD_THREADS];
-    int started = 0;
-    while (started < AHEAD_THREADS && started < processors - 1 &&
-           pthread_create(&threads[started], NULL, look_ahead, &ahead) == 0) {
-        started++;
+    ahead_t *ahead = ik_new(walk->tree, ahead_t);
+    ahead->folder = fd;
+    ahead->skip = len;
+    ahead->entries = index->entries + from;
+    ahead->count = to - from;
+    ahead->found = ik_resize_array(ahead, NULL, struct stat, ahead->count);
+    while (ahead->thread_count < AHEAD_THREADS && ahead->thread_count < processors - 1 &&
+           pthread_create(&ahead->threads[ahead->thread_count], NULL, look_ahead, ahead) == 0) {
+        ahead->thread_count++;
     }
-    look_ahead(&ahead);
-    for (int i = 0; i < started; i++) {
-        pthread_join(threads[i], NULL);
-    }
+    walk->ahead = ahead;
 }
 
 /* The place of the path that the walk is at in the index. */
@@ -272,24 +284,41 @@ static size_t find_in_index(walk_t *walk, const scope_t *scope)
     return walk->last;
 }
 
-static bool find_status(const walk_t *walk, const scope_t *scope, size_t at, bool tracked, int fd,
-                        const char *name, struct stat *st)
+/* --- files --------------------------------------------------------------------------------- */
+
+static bool is_covered(const struct stat *st)
 {
-    if (tracked && walk->ahead != NULL && scope->repository == walk->ahead_of &&
-        at >= walk->ahead_first && at - walk->ahead_first < walk->ahead_count &&
-        walk->ahead[at - walk->ahead_first].st_mode != 0) {
-        *st = walk->ahead[at - walk->ahead_first];
-        return true;
-    }
-    return fstatat(fd, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+    return S_ISREG(st->st_mode) || S_ISLNK(st->st_mode);
 }
 
-/* --- files --------------------------------------------------------------------------------- */
+static void describe(ik_tree_file_t *file, const rules_t *rules, const struct stat *st)
+{
+    file->entry.kind = S_ISREG(st->st_mode) ? IK_ENTRY_FILE : IK_ENTRY_LINK;
+    ik_entry_set_stat(&file->entry, st);
+    const ik_git_index_entry_t *indexed = rules->indexed;
+    if (indexed != NULL && (indexed->mode & S_IFMT) == (st->st_mode & S_IFMT)) {
+        file->indexed = indexed;
+        bool converts = S_ISREG(st->st_mode) &&
+                        (rules->converts || file->entry.ctime_ns <= rules->attributes_ctime_ns);
+        file->measure = file->entry.ctime_ns <= file->repository->settings_ctime_ns;
+        file->clean =
+            !converts && ik_git_index_is_clean(indexed, st, file->repository->index_mtime_ns);
+    }
+}
+
+static void wait_for_status(walk_t *walk, size_t entry, const rules_t *rules)
+{
+    if (walk->waiting_count == walk->waiting_room) {
+        walk->waiting_room = walk->waiting_room == 0 ? 256 : walk->waiting_room * 2;
+        walk->waiting = ik_resize_array(walk->tree, walk->waiting, waiting_t, walk->waiting_room);
+    }
+    walk->waiting[walk->waiting_count++] =
+        (waiting_t){.file = walk->tree->count - 1, .entry = entry, .rules = *rules};
+}
 
 static void visit_file(walk_t *walk, const scope_t *scope, int fd, const child_t *child)
 {
-    struct stat st;
-    const ik_git_index_entry_t *indexed = NULL;
+    rules_t rules = {.attributes_ctime_ns = scope->attributes_ctime_ns};
     size_t inside_len = walk->path.len - scope->root_len;
     size_t at = 0;
     bool tracked = false;
@@ -304,32 +333,86 @@ static void visit_file(walk_t *walk, const scope_t *scope, int fd, const child_t
             return;
         }
         if (tracked && index->entries[at].usable && !index->names_only) {
-            indexed = &index->entries[at];
+            rules.indexed = &index->entries[at];
+            rules.converts = scope->conversions != NULL &&
+                             ik_ignore_decide(scope->conversions, inside, inside_len,
+                                              inside_len - child->len, false) == IK_IGNORE_EXCLUDED;
         }
     }
-    if (!find_status(walk, scope, at, tracked, fd, child->name, &st)) {
-        return; /* it vanished */
+    struct stat st;
+    bool asked = tracked && walk->ahead != NULL && scope->repository == walk->ahead_of &&
+                 at >= walk->ahead_first && at - walk->ahead_first < walk->ahead->count;
+    if (!asked && (fstatat(fd, child->name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !is_covered(&st))) {
+        return; /* it vanished, or is something else */
     }
-    if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
-        return;
-    }
-    ik_tree_file_t *file = add(walk, S_ISREG(st.st_mode) ? IK_ENTRY_FILE : IK_ENTRY_LINK);
+    ik_tree_file_t *file = add(walk, IK_ENTRY_FILE);
     if (file == NULL) {
         return;
     }
-    ik_entry_set_stat(&file->entry, &st);
     file->repository = scope->repository;
-    if (indexed != NULL && (indexed->mode & S_IFMT) == (st.st_mode & S_IFMT)) {
-        file->indexed = indexed;
-        bool converts = S_ISREG(st.st_mode) &&
-                        (file->entry.ctime_ns <= scope->attributes_ctime_ns ||
-                         (scope->conversions != NULL &&
-                          ik_ignore_decide(scope->conversions, path_inside(walk, scope), inside_len,
-                                           inside_len - child->len, false) == IK_IGNORE_EXCLUDED));
-        file->measure = file->entry.ctime_ns <= scope->repository->settings_ctime_ns;
-        file->clean =
-            !converts && ik_git_index_is_clean(indexed, &st, scope->repository->index_mtime_ns);
+    if (asked) {
+        wait_for_status(walk, at - walk->ahead_first, &rules);
+    } else {
+        describe(file, &rules, &st);
     }
+}
+
+static bool is_below(const ik_tree_file_t *file, const char *folder, size_t len)
+{
+    return file->entry.path_len >= len && memcmp(file->entry.path, folder, len) == 0;
+}
+
+/* Removes a file that turned out not to be there. A folder in which nothing is left is empty. */
+static void drop(walk_t *walk, size_t kept, size_t at)
+{
+    ik_tree_t *tree = walk->tree;
+    ik_tree_file_t *file = &tree->files[at];
+    size_t len = file->entry.path_len;
+    while (len > 0 && file->entry.path[len - 1] != '/') {
+        len--;
+    }
+    tree->covered--;
+    bool empty = len > 0 &&
+                 (kept == 0 || !is_below(&tree->files[kept - 1], file->entry.path, len)) &&
+                 (at + 1 == tree->count || !is_below(&tree->files[at + 1], file->entry.path, len));
+    const char *folder = keep_path(walk, file->entry.path, len);
+    *file = (ik_tree_file_t){.entry = {.kind = empty ? IK_ENTRY_EMPTY : IK_ENTRY_KINDS,
+                                       .path = folder,
+                                       .path_len = (uint32_t)len}};
+}
+
+/* Fills in the status of the files that waited for it. */
+static void finish_ahead(walk_t *walk)
+{
+    ahead_t *ahead = walk->ahead;
+    ik_tree_t *tree = walk->tree;
+    look_ahead(ahead);
+    for (int i = 0; i < ahead->thread_count; i++) {
+        pthread_join(ahead->threads[i], NULL);
+    }
+    size_t kept = 0;
+    size_t w = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        if (w < walk->waiting_count && walk->waiting[w].file == i) {
+            const waiting_t *waiting = &walk->waiting[w++];
+            struct stat *st = &ahead->found[waiting->entry];
+            if (!is_covered(st)) { /* it may have come since */
+                st->st_mode = 0;
+                fstatat(ahead->folder, tree->files[i].entry.path, st, AT_SYMLINK_NOFOLLOW);
+            }
+            if (is_covered(st)) {
+                describe(&tree->files[i], &waiting->rules, st);
+            } else {
+                drop(walk, kept, i);
+            }
+        }
+        if (tree->files[i].entry.kind != IK_ENTRY_KINDS) {
+            tree->files[kept++] = tree->files[i];
+        }
+    }
+    tree->count = kept;
+    talloc_free(walk->waiting);
+    talloc_free(ahead);
 }
 
 /* --- folders ------------------------------------------------------------------------------- */
@@ -572,6 +655,9 @@ ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, const char *hom
         }
     }
     walk_folder(&walk, scope, fd);
+    if (walk.ahead != NULL) {
+        finish_ahead(&walk);
+    }
     close(fd);
     return walk.tree;
 }

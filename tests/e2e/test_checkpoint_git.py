@@ -263,6 +263,77 @@ print(call(op="restore", segments=[segment], **place)["restored"])'"""
         self.assertEqual(self.read("project/run.sh"), b"#!/bin/sh\n")
 
 
+class Many(GitTest):
+    """Enough tracked files for threads that ask for their status."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_files(600)
+        self.put("sub/.gitattributes", "*.crlf text eol=crlf\n")
+        self.put("sub/a.crlf", "one\r\ntwo\r\n")
+        self.put("sub/b.txt", "b\n")
+        self.put("lonely/deep/only.txt", "x\n")
+        self.put(".gitignore", "*.log\n")
+        self.put("tracked.log", "0\n")
+        git(self.project, "add", "-f", "tracked.log")
+        self.commit()
+        git(self.project, "gc", "-q")
+        self.settle()
+
+    def test_nothing_is_read_but_what_git_converts(self):
+        self.assertEqual(self.take()["files"], 608)
+        self.assertLessEqual(self.stored(), 3)  # those in sub
+        self.assertFalse(self.reads("folder1/file1.txt"))
+        self.assertEqual(self.take(previous=None)["changed"], False)
+
+    def test_what_may_happen_to_files(self):
+        self.put("untracked/new.txt", "mine\n")
+        self.put("ignored.log", "mine\n")
+
+        def change():
+            os.unlink(self.path("project/folder0/file0.txt"))
+            os.unlink(self.path("project/folder1/file1.txt"))
+            os.symlink("../run.sh", self.path("project/folder1/file1.txt"))
+            os.unlink(self.path("project/folder2/file2.txt"))
+            os.mkfifo(self.path("project/folder2/file2.txt"))
+            os.chmod(self.path("project/folder0/file3.txt"), 0o755)
+            shutil.rmtree(self.path("project/lonely"))
+            self.put("lonely", "a file now")
+            self.put("sub/a.crlf", "agent\n")
+            self.put("tracked.log", "agent\n")
+            self.put("untracked/new.txt", "agent\n")
+        before = snapshot(self.project)
+        segment = self.turn(change)
+        os.unlink(self.path("project/folder2/file2.txt"))
+        self.assertEqual(len(self.diff(segment)), 9)
+        self.assertEqual(self.conflicts(self.restore(segment)), {})
+        self.assertEqual(snapshot(self.project), before)
+
+    def test_sub_folder(self):
+        state = self.take(folder=os.path.join(self.project, "folder1"))
+        self.assertEqual(state["files"], 200)
+        self.project = os.path.join(self.project, "folder1")
+        self.undo_brings_back(lambda: (self.put("folder1/file1.txt", "agent"),
+                                       os.unlink(self.path("project/folder1/file4.txt"))))
+
+    def test_tracked_files_that_come_and_go(self):
+        """While a state is taken. A folder that is empty at that moment is one that exists."""
+        restless = subprocess.Popen(["sh", "-c", """
+            while :; do
+                for i in folder1/*; do rm -f $i lonely/deep/only.txt; echo x > $i; done
+                mv folder1 moved; mv moved folder1; echo x > lonely/deep/only.txt
+            done"""], cwd=self.project, stderr=subprocess.DEVNULL)
+        self.addCleanup(restless.wait)
+        self.addCleanup(restless.kill)
+        for turn in range(10):
+            segment = self.turn(lambda: (self.put("run.sh", f"agent {turn}"),
+                                         self.put("lonely/deep/new", "x")))
+            undone = self.restore(segment, force=True, paths=["run.sh", "lonely/deep/new"])
+            self.assertEqual(self.restored(undone), ["lonely/deep/new", "run.sh"])
+            self.assertEqual(self.read("project/run.sh"), b"#!/bin/sh\n")
+            self.assertTrue(os.path.isdir(self.path("project/lonely/deep")))
+
+
 class NotClean(GitTest):
     def test_same_instant_as_the_index(self):
         """A file that changed after git add, but with the time and size that the index has."""
