@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import signal
 import stat
 import subprocess
 
@@ -33,12 +34,11 @@ def git(folder, *words, **more):
     return done.stdout.decode(errors="replace")
 
 
-def snapshot(folder):
-    """Every file below the folder but .git: its permissions and bytes, or the target of a link."""
+def snapshot(folder, without=(b".git",)):
+    """Every file below the folder: its permissions and bytes, or the target of a link."""
     found = {}
     for where, folders, names in os.walk(os.fsencode(folder)):
-        if b".git" in folders:
-            folders.remove(b".git")
+        folders[:] = [f for f in folders if f not in without]
         for name in names + [f for f in folders if os.path.islink(os.path.join(where, f))]:
             path = os.path.join(where, name)
             status = os.lstat(path)
@@ -71,6 +71,13 @@ class CheckpointTest(ScratchTest):
         if self.in_git:
             git(self.project, "init", "-q")
         self.last = None
+
+    def make_restless(self, script, folder="project"):
+        """Runs shell commands that change files until the test ends."""
+        shell = subprocess.Popen(["sh", "-c", script], cwd=self.path(folder), start_new_session=True,
+                                 stderr=subprocess.DEVNULL)
+        self.addCleanup(shell.wait)
+        self.addCleanup(os.killpg, shell.pid, signal.SIGKILL)
 
     def put(self, name, content="", mode=None):
         return self.write(os.path.join("project", name), content, mode)

@@ -318,13 +318,11 @@ class Many(GitTest):
 
     def test_tracked_files_that_come_and_go(self):
         """While a state is taken. A folder that is empty at that moment is one that exists."""
-        restless = subprocess.Popen(["sh", "-c", """
+        self.make_restless("""
             while :; do
                 for i in folder1/*; do rm -f $i lonely/deep/only.txt; echo x > $i; done
                 mv folder1 moved; mv moved folder1; echo x > lonely/deep/only.txt
-            done"""], cwd=self.project, stderr=subprocess.DEVNULL)
-        self.addCleanup(restless.wait)
-        self.addCleanup(restless.kill)
+            done""")
         for turn in range(10):
             segment = self.turn(lambda: (self.put("run.sh", f"agent {turn}"),
                                          self.put("lonely/deep/new", "x")))
