@@ -86,6 +86,11 @@ typedef struct {
     bool arithmetic[DEPTH_MAX]; /* it is $((…)) */
     int parentheses[DEPTH_MAX]; /* inside it */
     int depth;
+    const char *here; /* the word that ends the here-document; NULL: there is none */
+    size_t here_len;  /* of the word */
+    bool here_quoted; /* the shell expands nothing in it */
+    bool here_tabs;   /* its lines may begin with tabs, as may the word */
+    bool in_here;     /* its first line has begun */
 } quoting_t;
 
 static bool follows_exactly(const char *command, size_t len)
@@ -165,6 +170,46 @@ static size_t follow(quoting_t *quoting, const char *at, const char *end)
     return 1;
 }
 
+/* Notes the here-document that "<<" begins, if there is one. Only one of a line is followed. */
+static void note_here(quoting_t *quoting, const char *at, const char *end)
+{
+    size_t left = (size_t)(end - at);
+    bool begins = quoting->here == NULL && quoting->quote[quoting->depth] == QUOTE_NONE &&
+                  left > 2 && at[0] == '<' && at[1] == '<' && at[2] != '<';
+    if (!begins) {
+        return;
+    }
+    at += 2;
+    quoting->here_tabs = *at == '-';
+    at += quoting->here_tabs;
+    while (at < end && (*at == ' ' || *at == '\t')) {
+        at++;
+    }
+    quoting->here_quoted = at < end && strchr("'\"\\", *at) != NULL;
+    const char *stop = " \t\n;&|()<>";
+    if (quoting->here_quoted) {
+        stop = *at == '\'' ? "'" : *at == '"' ? "\"" : stop;
+        at++;
+    }
+    size_t len = 0;
+    while (at + len < end && strchr(stop, at[len]) == NULL) {
+        len++;
+    }
+    quoting->here = len == 0 ? NULL : at;
+    quoting->here_len = len;
+}
+
+/* Whether the line at `at` is the word that ends the here-document. */
+static bool ends_here(const quoting_t *quoting, const char *at, const char *end)
+{
+    while (quoting->here_tabs && at < end && *at == '\t') {
+        at++;
+    }
+    size_t left = (size_t)(end - at);
+    return left >= quoting->here_len && memcmp(at, quoting->here, quoting->here_len) == 0 &&
+           (left == quoting->here_len || at[quoting->here_len] == '\n');
+}
+
 static bool in_arithmetic(const quoting_t *quoting)
 {
     for (int i = 1; i <= quoting->depth; i++) {
@@ -179,9 +224,8 @@ static bool in_arithmetic(const quoting_t *quoting)
 static void append_parameter(ik_buffer_t *out, size_t number, const quoting_t *quoting)
 {
     quote_t quote = quoting->quote[quoting->depth];
-    const char *format = quote == QUOTE_SINGLE                             ? "'\"${%zu}\"'"
-                         : quote == QUOTE_DOUBLE || in_arithmetic(quoting) ? "${%zu}"
-                                                                           : "\"${%zu}\"";
+    bool bare = quote == QUOTE_DOUBLE || quoting->in_here || in_arithmetic(quoting);
+    const char *format = quote == QUOTE_SINGLE ? "'\"${%zu}\"'" : bare ? "${%zu}" : "\"${%zu}\"";
     ik_buffer_append_format(out, format, number);
 }
 
@@ -201,8 +245,11 @@ static res_t append_argument(filling_t *filling, ik_buffer_t *out, const placeho
                              const quoting_t *quoting, bool exact)
 {
     quote_t quote = quoting->quote[quoting->depth];
-    bool each = placeholder->all && quote == QUOTE_NONE;
+    bool each = placeholder->all && quote == QUOTE_NONE && !quoting->in_here;
     const char *value = value_of(filling, placeholder);
+    if (quoting->in_here && quoting->here_quoted) {
+        return ERR(INVALID, "An argument cannot be used in a here-document whose word is quoted");
+    }
     if (value != NULL && !each && in_arithmetic(quoting)) {
         TRY(check_arithmetic(value));
     }
@@ -241,13 +288,23 @@ static res_t add_shell(filling_t *filling, const char *command, size_t len)
     filling->used = false;
     for (const char *at = command; at < end;) {
         placeholder_t placeholder = find_placeholder(at, end);
+        if (quoting.in_here && at[-1] == '\n' && ends_here(&quoting, at, end)) {
+            quoting.in_here = false;
+            quoting.here = NULL;
+        }
         if (placeholder.len > 0) {
             TRY(append_argument(filling, &text, &placeholder, &quoting, exact));
             at += placeholder.len;
         } else if (*at == '\\' && at + 1 < end && at[1] == '$') {
             ik_buffer_append_byte(&text, '$');
             at += 2;
+        } else if (quoting.in_here) {
+            ik_buffer_append_byte(&text, *at++);
         } else {
+            if (at == command || at[-1] != '<') {
+                note_here(&quoting, at, end);
+            }
+            quoting.in_here = quoting.here != NULL && *at == '\n';
             size_t taken = follow(&quoting, at, end);
             ik_buffer_append(&text, at, taken);
             at += taken;

@@ -186,6 +186,16 @@ class Shell(CustomTest):
                          "[\"); touch hacked; echo (\"][\"); touch hacked; echo (\"]")
         self.assertEqual(os.listdir(self.project), [])
 
+    def test_arguments_in_a_here_document(self):
+        """The text itself, without quotes; where the shell expands nothing it is refused."""
+        self.command_file("run", "!`cat <<END; echo $1\n'$1' <$ARGUMENTS>\nEND`")
+        value = "`touch hacked`;$(touch hacked)\\"
+        self.assertEqual(self.sent(f"/run '{value}' END"), f"'{value}' <'{value}' END>\n{value}")
+        self.assertFalse(os.path.exists(self.path("project", "hacked")))
+        self.command_file("run", "!`cat <<'END'\n$1\nEND`")
+        said = self.refused("/run END", status=1)
+        self.assertIn("here-document", f"{said.events}{said.err}")
+
     def test_it_is_confined_as_bash_is(self):
         self.command_file("run", "!`touch $HOME/written 2>/dev/null || echo refused`")
         self.assertIn("refused", self.sent("/run"))

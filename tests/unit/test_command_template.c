@@ -111,7 +111,15 @@ START_TEST(other_commands_get_parameters)
          "<!set -- 'a' 'b c' 'a '\\''b c'\\'''\necho \"$(cat \"${1}\" ''\"${2}\"'')\">"},
         {"!`echo $(cat $ARGUMENTS)`", "a b",
          "<!set -- 'a' 'b' 'a b'\necho $(cat \"${1}\" \"${2}\")>"},
-        {"!`cat <<X\n$ARGUMENTS\nX`", "", "<!set -- ''\ncat <<X\n\nX>"},
+        {"!`cat <<X\n$ARGUMENTS\nX`", "", "<!set -- ''\ncat <<X\n${1}\nX>"},
+        {"!`cat <<X; echo $1\n'$1' \"$2\" $ARGUMENTS.\nX\necho '$1' $ARGUMENTS`", "a b",
+         "<!set -- 'a' 'b' 'a b'\ncat <<X; echo \"${1}\"\n'${1}' \"${2}\" ${3}.\nX\n"
+         "echo ''\"${1}\"'' \"${1}\" \"${2}\">"},
+        {"!`cat <<-  END\n\t$1\n\tEND\necho $1`", "x",
+         "<!set -- 'x' 'x'\ncat <<-  END\n\t${1}\n\tEND\necho \"${1}\">"},
+        {"!`cat <<'X'\nX Y\nX\necho $1`", "x",
+         "<!set -- 'x' 'x'\ncat <<'X'\nX Y\nX\necho \"${1}\">"},
+        {"!`cat <<<$1\necho $1`", "x", "<!set -- 'x' 'x'\ncat <<<\"${1}\"\necho \"${1}\">"},
         {"!`echo $(($1 + 1))`", "-2", "<!set -- '-2' '-2'\necho $((${1} + 1))>"},
         {"!`echo $(date)`", "", "<!echo $(date)>"},
     };
