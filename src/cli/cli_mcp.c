@@ -140,10 +140,12 @@ static int fail_unknown(const char *name)
     return status;
 }
 
-static void ignore(void *data, const char *line)
+/* Prints why a tool is not used if the line begins as data, so that it is about this server. */
+static void print_problem(void *data, const char *line)
 {
-    (void)data;
-    (void)line;
+    if (strncmp(line, data, strlen(data)) == 0) {
+        ik_print_line(stderr, line);
+    }
 }
 
 /* The name under which the registry has the tool; NULL: the tool is not used, because it is
@@ -163,7 +165,10 @@ static const char *find_name(const ik_tool_registry_t *registry, const ik_mcp_it
 static json_t *describe_tools(ik_cli_t *cli, const ik_mcp_item_t *item)
 {
     const ik_tool_supplier_t *supplier = ik_mcp_supplier(cli->mcp);
-    ik_tool_supply_t supply = {.registry = ik_tool_registry_create(cli->ctx), .problem = ignore};
+    char *prefix = ik_mcp_tool_name(cli->ctx, item->config->name, "");
+    ik_tool_supply_t supply = {.registry = ik_tool_registry_create(cli->ctx),
+                               .problem = print_problem,
+                               .data = ik_sprintf(cli->ctx, "Tool '%s", prefix)};
     supplier->supply(supplier->supplier, &supply);
     json_t *list = json_array();
     const ik_mcp_tools_t *tools =

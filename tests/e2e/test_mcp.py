@@ -226,7 +226,9 @@ class Discovery(McpTest):
         self.servers(s=self.server({"tools": [{"name": name, "inputSchema": schema}
                                               for name, (schema, _, _) in cases.items()]}))
         listed = [t["name"] for t in self.ikigai("tool", "list", "--json").json()]
-        used = {t["tool"]: t["enabled"] for t in self.ikigai("mcp", "show", "s", "--json").json()["tools"]}
+        described = self.ikigai("mcp", "show", "s", "--json")
+        used = {t["tool"]: t["enabled"] for t in described.json()["tools"]}
+        self.assertRegex(described.err, r"^Tool 's__loop' is not used: .*\n$")
         for name, (_, properties, required) in cases.items():
             self.assertEqual(used[name], properties is not None)
             if properties is None:
