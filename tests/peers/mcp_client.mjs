@@ -14,7 +14,8 @@ async function connect(capabilities, answer) {
     if (answer !== undefined) {
         client.setRequestHandler('elicitation/create', async request => {
             say('asked', request.params.message);
-            return { action: answer, content: {} };
+            const fields = request.params.requestedSchema.properties;
+            return { action: answer, content: 'answer' in fields ? { answer: 'blue' } : {} };
         });
     }
     await client.connect(new StdioClientTransport({
@@ -30,6 +31,8 @@ say('tools', (await client.listTools()).tools.map(tool => tool.name));
 say('call', await client.callTool({ name: 'bash', arguments: { command: 'echo hi' } }));
 say('image', await client.callTool({ name: 'file_read', arguments: { file_path: 'shot.png' } }));
 say('granted', await client.callTool({ name: 'bash', arguments: network }));
+say('answered', await client.callTool({ name: 'ask_user',
+    arguments: { question: 'Which one?', choices: ['red', 'blue'] } }));
 await client.callTool({ name: 'nope', arguments: {} }).catch(error => say('unknown', error.code));
 const steps = [];
 await client.callTool({ name: 'bash', arguments: { command: 'echo a; sleep 0.3; echo b' } },
