@@ -171,7 +171,9 @@ char *ik_tool_fields_format_suffix(const void *ctx, const ik_tool_fields_t *argu
     bool usual =
         len > 0 && len <= LONGEST_SUFFIX &&
         strspn(point + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == len;
-    return usual ? ik_strdup(ctx, point + 1) : ik_strdup(ctx, "");
+    char *suffix = ik_strdup(ctx, usual ? point + 1 : "");
+    talloc_free(text);
+    return suffix;
 }
 
 /* Whether the field is the content of the file named in the arguments: "content", or the output of
