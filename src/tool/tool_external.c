@@ -136,9 +136,10 @@ static const char *find_limit_of_command(const call_t *call)
     if (limits->file_size > 0 && code == 128 + SIGXFSZ) {
         return limit_names[IK_KEEPER_LIMIT_FILE_SIZE];
     }
-    /* The kernel counts ticks for the limit, which on a busy machine are more than the time used.
-     */
-    bool used_up = limits->cpu_seconds > 0 && call->result.cpu_us / 500000 >= limits->cpu_seconds;
+    /* The kernel counts ticks for the limit, which on a busy machine are far more than the time
+     * used. SIGXCPU hardly has another cause, SIGKILL may well have one. */
+    int64_t least_us = code == 128 + SIGXCPU ? 100000 : 500000; /* of each second */
+    bool used_up = limits->cpu_seconds > 0 && call->result.cpu_us / least_us >= limits->cpu_seconds;
     bool by_kernel = code == 128 + SIGXCPU || code == 128 + SIGKILL;
     return used_up && by_kernel ? limit_names[IK_KEEPER_LIMIT_CPU_SECONDS] : NULL;
 }

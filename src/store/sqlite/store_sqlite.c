@@ -20,7 +20,7 @@
              " FROM agents a WHERE a.session = key)"                                               \
              " - (SELECT count(*) FROM messages WHERE session = key AND " IK_SQLITE_RECORDS ")")
 /* Two statements, because LIMIT makes SQLite keep a tree, which is much slower for all sessions. */
-#define BEGUN " AND (NOT ?5 OR EXISTS(SELECT 1 FROM messages WHERE session = key))"
+#define BEGUN " AND (NOT ?5 OR turns > 0 OR EXISTS(SELECT 1 FROM messages WHERE session = key))"
 #define LIST "WHERE (?1 IS NULL OR cwd = ?1)" BEGUN " ORDER BY updated_at DESC, key DESC"
 #define LIST_FIRST LIST " LIMIT ?2"
 
