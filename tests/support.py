@@ -3,12 +3,14 @@
 The programs under test are in IKIGAI_OUT (a build folder or an installed prefix), by default in the
 checkout itself.
 """
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -129,7 +131,14 @@ class ScratchTest(unittest.TestCase):
             for folder in folders:  # before os.walk enters it
                 if not os.path.islink(os.path.join(where, folder)):
                     os.chmod(os.path.join(where, folder), 0o755)
-        shutil.rmtree(self.dir, onerror=ignore_missing)
+        for attempt in range(200):
+            try:
+                return shutil.rmtree(self.dir, onerror=ignore_missing)
+            except OSError as error:
+                # The kernel is still dismantling the room of a program that was killed.
+                if error.errno != errno.ENOTEMPTY or attempt == 199:
+                    raise
+                time.sleep(0.05)
 
     def path(self, *parts):
         return os.path.join(self.dir, *parts)
