@@ -24,7 +24,7 @@ enum {
     FILE_MAX = 64 * 1024 * 1024,  /* a larger file is not ours */
     FILE_LARGE = 8 * 1024 * 1024, /* rewritten from this size, or twice its size when rewritten */
     KEPT_BYTES = 16 * 1024 * 1024,
-    APPEND_TRIES = 3,
+    APPEND_TRIES = 10, /* while other instances replace the file */
 };
 
 typedef struct {
@@ -231,14 +231,17 @@ static void append_entry(ik_buffer_t *out, const char *text)
 /* Appends the lines that were added to the old file after it was read. */
 static void rescue_late_lines(const char *file, int old, off_t read_bytes)
 {
-    ik_buffer_t late;
-    ik_buffer_init(&late, NULL, FILE_LARGE);
-    size_t room = ik_buffer_reserve(&late, 64 * 1024);
-    ssize_t n = pread(old, late.data, room, read_bytes);
-    if (n > 0) {
-        append(file, late.data, (size_t)n, &room);
+    struct stat status;
+    if (fstat(old, &status) != 0 || status.st_size <= read_bytes || status.st_size > FILE_MAX) {
+        return;
     }
-    ik_buffer_reset(&late);
+    size_t len = (size_t)(status.st_size - read_bytes);
+    char *late = ik_new_array(NULL, char, len);
+    ssize_t n = pread(old, late, len, read_bytes);
+    if (n > 0) {
+        append(file, late, (size_t)n, &len);
+    }
+    talloc_free(late);
 }
 
 static void rewrite(ik_recall_t *recall, size_t read_bytes)
