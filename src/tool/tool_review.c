@@ -121,8 +121,8 @@ char *ik_tool_review_format(const void *ctx, const ik_trust_status_t *status,
     append_files(&out, scratch, status);
     append_overrides(&out, scratch, snapshot, registry);
     ik_buffer_append_format(&out,
-                            "%zu tool%s, %zu file%s, %lld bytes. They will run with your rights, "
-                            "from a copy of these bytes.\n",
+                            "%zu tool%s, %zu file%s, %lld bytes. They will run from a copy of "
+                            "these bytes, confined to what they declare.\n",
                             snapshot->tool_count, snapshot->tool_count == 1 ? "" : "s",
                             snapshot->count, snapshot->count == 1 ? "" : "s",
                             (long long)snapshot->bytes);

@@ -377,7 +377,7 @@ class TrustTest(CommandTest):
         t.resize(60, 40)
         rows = self.ask(t)
         at = next(i for i, row in enumerate(rows) if row.startswith("1 tool, "))
-        self.assertEqual(rows[at + 1], "from a copy of these bytes.")
+        self.assertEqual(rows[at + 1], "these bytes, confined to what they declare.")
 
     def test_yes(self):
         t = self.start_untrusted([Answer(calls=[Call("grep", {"pattern": "x"})]), Answer("Found.")])

@@ -152,8 +152,8 @@ class Consent(TrustTest):
         self.assertRegex(done.out, r"(?m)^  lib/data +5 bytes  mode 0640  sha256 5994471abb01112a$")
         self.assertRegex(done.out, r"(?m)^  alias +-> bash$")
         self.assertIn(f"Overrides bash ({TOOLS}/bash)\n", done.out)
-        self.assertRegex(done.out, r"(?m)^2 tools, 3 files, \d+ bytes\. They will run with your "
-                         "rights, from a copy of these bytes.$")
+        self.assertRegex(done.out, r"(?m)^2 tools, 3 files, \d+ bytes\. They will run from a "
+                         "copy of these bytes, confined to what they declare.$")
         self.assertIn("Trusted. Any change in the folder takes the trust back.\n", done.out)
         self.assertNotIn("[y/N]", done.out)
 
