@@ -111,7 +111,7 @@ def bench_discovery(scratch):
 
     home = os.path.join(scratch, "python")
     write_tools(os.path.join(home, "tools"), 200, PYTHON_TOOL)
-    lost = 206 - len(listed(home))
+    lost = 200 - sum(tool["name"].startswith("tool_") for tool in listed(home))
     report("discovery of 200 Python tools: lost", lost, "tools", "", None, 0, absolute=True)
 
 
