@@ -228,6 +228,14 @@ static void append_entry(ik_buffer_t *out, const char *text)
     ik_buffer_append_byte(out, '\n');
 }
 
+/* The bytes up to the last end of a line. A write that crosses a page can be seen half done; its
+ * writer either finishes it before the file is replaced, or appends the line again. */
+static size_t count_whole_lines(const char *bytes, size_t len)
+{
+    const char *end = len > 0 ? memrchr(bytes, '\n', len) : NULL;
+    return end == NULL ? 0 : (size_t)(end + 1 - bytes);
+}
+
 /* Appends the lines that were added to the old file after it was read. */
 static void rescue_late_lines(const char *file, int old, off_t read_bytes)
 {
@@ -238,8 +246,10 @@ static void rescue_late_lines(const char *file, int old, off_t read_bytes)
     size_t len = (size_t)(status.st_size - read_bytes);
     char *late = ik_new_array(NULL, char, len);
     ssize_t n = pread(old, late, len, read_bytes);
-    if (n > 0) {
-        append(file, late, (size_t)n, &len);
+    len = count_whole_lines(late, n > 0 ? (size_t)n : 0);
+    if (len > 0) {
+        size_t size;
+        append(file, late, len, &size);
     }
     talloc_free(late);
 }
@@ -303,12 +313,13 @@ static void load(ik_recall_t *recall)
             at += line + 1;
         }
     }
+    size_t whole = count_whole_lines(bytes, len);
     push_own(recall, own, own_count, false);
     talloc_free(own);
     talloc_free(bytes);
     drop_duplicates(recall);
     if (is_long(recall, len)) {
-        rewrite(recall, len);
+        rewrite(recall, whole);
     }
 }
 
