@@ -21,6 +21,7 @@ enum {
     LOOKS_MAX = 8,     /* searches in one round of killing */
     LOOKS_QUIET = 4,   /* searches in a row without a new process, while other calls go on */
     CONFINE_MAX = 256, /* processes confined at a time */
+    CROWD = 32,        /* more children than that may be a fork bomb */
 };
 
 /* Reads a /proc file of any length; NULL when it cannot be read. */
@@ -252,11 +253,15 @@ static void add_orphans(hunt_t *hunt)
     add_own_children(hunt->ctx, &children);
     for (size_t i = children.count; i > 0; i--) {
         pid_t pid = children.pids[i - 1];
-        if (is_known(hunt, pid) || is_root(hunt->trees, hunt->count, pid) || !is_of_tool(pid)) {
+        if (is_known(hunt, pid) || is_root(hunt->trees, hunt->count, pid)) {
             continue;
         }
+        /* Asked first: a search has to end before as many new zombies are there as it has seen. */
         if (is_zombie(pid)) {
             add_pid(hunt->ctx, &hunt->zombies, pid);
+            continue;
+        }
+        if (!is_of_tool(pid)) {
             continue;
         }
         ik_process_tree_t *owner = only != NULL
@@ -440,9 +445,9 @@ size_t ik_process_tree_signal_all(int first_signal, int second_signal)
     return ours;
 }
 
-/* Reaps the children that have ended; false when no child was left. A process that forks and exits
- * stays in the list until it is reaped, and its child appears there before that. */
-static bool reap_children(const void *ctx)
+/* Reaps the children that have ended, and returns how many there were, alive or not. A process that
+ * forks and exits stays in the list until it is reaped, and its child appears there before that. */
+static size_t reap_children(const void *ctx)
 {
     ik_process_list_t children = {0};
     size_t count = 0;
@@ -453,7 +458,7 @@ static bool reap_children(const void *ctx)
             waitpid(children.pids[i], NULL, WNOHANG);
         }
     }
-    return count > 0;
+    return count;
 }
 
 bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms)
@@ -462,17 +467,17 @@ bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms)
     int64_t now = begin;
     int64_t outrun = begin; /* when new processes last appeared faster than we found them */
     void *ctx = talloc_new(NULL);
-    bool left = true;
+    size_t left;
     bool hopeless = false; /* all that are left belong to other users */
-    while ((left = reap_children(ctx)) && !hopeless && now < begin + limit_ms &&
+    while ((left = reap_children(ctx)) > 0 && !hopeless && now < begin + limit_ms &&
            now < outrun + unkillable_ms) {
         ik_process_tree_t tree = everything();
         ik_process_tree_t *trees[] = {&tree};
-        bool settled = ik_process_tree_kill(ctx, trees, 1);
-        hopeless = settled && tree.found.count > 0 && ik_process_tree_signal(&tree, 0, 0) == 0;
-        if (!settled) {
+        if (left > CROWD) { /* before the search, which takes longer the more there are */
             ik_process_tree_confine(trees, 1);
         }
+        bool settled = ik_process_tree_kill(ctx, trees, 1);
+        hopeless = settled && tree.found.count > 0 && ik_process_tree_signal(&tree, 0, 0) == 0;
         talloc_free_children(ctx);
         poll(NULL, 0, settled ? 1 : 0);
         now = ik_clock_now_ms();
@@ -480,5 +485,5 @@ bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms)
     }
     ik_process_tree_share_processors();
     talloc_free(ctx);
-    return !left || hopeless;
+    return left == 0 || hopeless;
 }

@@ -546,11 +546,16 @@ static int next_timeout(void)
 
 static void end_everything(void)
 {
+    ik_process_tree_confine(NULL, 0); /* first of all: it may be a fork bomb */
     ik_process_tree_signal_all(SIGTERM, SIGCONT);
     int64_t kill_at = ik_clock_now_ms() + ORPHANED_GRACE_MS;
-    reap_max = REAP_MAX;
     for (reaped = 0; reap() && ik_clock_now_ms() < kill_at; reaped = 0) {
-        poll(NULL, 0, RETRY_MS);
+        if (reaped > STORM) {
+            ik_process_tree_confine(NULL, 0);
+            reap_max = REAP_MAX;
+        } else {
+            poll(NULL, 0, RETRY_MS);
+        }
     }
     ik_process_tree_kill_all(INT64_MAX / 2, UNKILLABLE_MS);
 }

@@ -13,6 +13,7 @@ from support import IKIGAI, NOBODY, OBJECTS, IkigaiTest, as_user
 
 WITHHOLD = os.path.join(OBJECTS, "tests", "escape", "withhold_driver")
 # what is withheld, and whether the call is confined
+SERIAL = True  # a fork bomb would slow down whatever runs beside it
 LEVELS = {"full": ("nothing", True), "partial": ("namespaces", True), "none": ("nothing", False)}
 
 
