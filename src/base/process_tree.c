@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,11 +74,17 @@ static void add_children_of_thread(const void *ctx, ik_process_list_t *list, pid
     talloc_free(text);
 }
 
-/* /proc lists children per thread, and a process can fork from any of its threads. */
-static void add_children(const void *ctx, ik_process_list_t *list, pid_t pid)
+/* The children of the first thread, the newest last. */
+static void add_children_of_main(const void *ctx, ik_process_list_t *list, pid_t pid)
 {
-    char folder[64];
-    snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
+    char tid[24];
+    snprintf(tid, sizeof(tid), "%d", (int)pid);
+    add_children_of_thread(ctx, list, pid, tid);
+}
+
+static void add_children_of_all(const void *ctx, ik_process_list_t *list, pid_t pid,
+                                const char *folder)
+{
     DIR *tasks = opendir(folder);
     struct dirent *entry;
     while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
@@ -90,12 +97,25 @@ static void add_children(const void *ctx, ik_process_list_t *list, pid_t pid)
     }
 }
 
-/* Our own children, the newest last. They all belong to our first thread. */
+/* /proc lists children per thread, and a process can fork from any of its threads. Most have a
+ * single one, which the number of links of the folder says; reading the folder would take longer
+ * than all the rest. */
+static void add_children(const void *ctx, ik_process_list_t *list, pid_t pid)
+{
+    char folder[64];
+    struct stat status;
+    snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
+    if (stat(folder, &status) == 0 && status.st_nlink == 3) {
+        add_children_of_main(ctx, list, pid);
+    } else {
+        add_children_of_all(ctx, list, pid, folder);
+    }
+}
+
+/* Ours all belong to our first thread. */
 static void add_own_children(const void *ctx, ik_process_list_t *list)
 {
-    char tid[24];
-    snprintf(tid, sizeof(tid), "%d", (int)getpid());
-    add_children_of_thread(ctx, list, getpid(), tid);
+    add_children_of_main(ctx, list, getpid());
 }
 
 enum { SPARED_MAX = 16 };
@@ -382,10 +402,12 @@ void ik_process_tree_confine(ik_process_tree_t *const *trees, size_t count)
     void *ctx = talloc_new(NULL);
     ik_process_list_t children = {0};
     add_own_children(ctx, &children);
-    size_t first = children.count > CONFINE_MAX ? children.count - CONFINE_MAX : 0;
-    for (size_t i = children.count; i > first; i--) {
-        if (!is_root(trees, count, children.pids[i - 1]) && is_of_tool(children.pids[i - 1])) {
-            sched_setaffinity(children.pids[i - 1], sizeof(one), &one);
+    size_t confined = 0;
+    for (size_t i = children.count; i > 0 && confined < CONFINE_MAX; i--) {
+        pid_t pid = children.pids[i - 1];
+        if (!is_zombie(pid) && is_of_tool(pid) && !is_root(trees, count, pid)) {
+            sched_setaffinity(pid, sizeof(one), &one);
+            confined++;
         }
     }
     talloc_free(ctx);
@@ -465,23 +487,27 @@ bool ik_process_tree_kill_all(int64_t limit_ms, int64_t unkillable_ms)
 {
     int64_t begin = ik_clock_now_ms();
     int64_t now = begin;
-    int64_t outrun = begin; /* when new processes last appeared faster than we found them */
+    int64_t changed = begin; /* when other processes were found than in the round before */
+    pid_t newest = 0;
     void *ctx = talloc_new(NULL);
-    size_t left;
+    size_t left = 1;
     bool hopeless = false; /* all that are left belong to other users */
-    while ((left = reap_children(ctx)) > 0 && !hopeless && now < begin + limit_ms &&
-           now < outrun + unkillable_ms) {
+    while (left > 0 && !hopeless && now < begin + limit_ms && now < changed + unkillable_ms) {
         ik_process_tree_t tree = everything();
         ik_process_tree_t *trees[] = {&tree};
-        if (left > CROWD) { /* before the search, which takes longer the more there are */
-            ik_process_tree_confine(trees, 1);
-        }
+        /* Before reaping, which takes longer the more have ended, while a fork bomb grows. */
         bool settled = ik_process_tree_kill(ctx, trees, 1);
         hopeless = settled && tree.found.count > 0 && ik_process_tree_signal(&tree, 0, 0) == 0;
+        pid_t before = newest;
+        newest = tree.found.count > 0 ? tree.found.pids[0] : 0;
+        left = reap_children(ctx);
         talloc_free_children(ctx);
-        poll(NULL, 0, settled ? 1 : 0);
+        if (left > CROWD && !settled) {
+            ik_process_tree_confine(trees, 1);
+        }
+        poll(NULL, 0, settled && left > 0 ? 1 : 0);
         now = ik_clock_now_ms();
-        outrun = settled ? outrun : now;
+        changed = settled && newest == before ? changed : now;
     }
     ik_process_tree_share_processors();
     talloc_free(ctx);

@@ -46,8 +46,9 @@ enum {
     LOOK_PAUSE = 3,
     /* A storm is more than STORM processes that exit in one round, as with a fork bomb. They are
      * then confined to one processor and do not wake us one by one; we sleep for NAP_MS instead. */
-    REAP_MAX = 16384, /* in one round of a storm: more than exit while the round lasts */
+    REAP_MAX = 1024, /* in one round of a storm: more than exit while the round lasts */
     STORM = 32,
+    STORM_ROUNDS = 3, /* not many that end once, at the same time */
     NAP_MS = 10,
     STORM_LOOK_MS = 50,
     STORM_GRACE_MS = 200,
@@ -544,19 +545,26 @@ static int next_timeout(void)
     return timeout;
 }
 
-static void end_everything(void)
+/* Gives processes time to end by themselves, unless they are a storm, which would only grow. */
+static void end_politely(void)
 {
-    ik_process_tree_confine(NULL, 0); /* first of all: it may be a fork bomb */
     ik_process_tree_signal_all(SIGTERM, SIGCONT);
     int64_t kill_at = ik_clock_now_ms() + ORPHANED_GRACE_MS;
-    for (reaped = 0; reap() && ik_clock_now_ms() < kill_at; reaped = 0) {
-        if (reaped > STORM) {
-            ik_process_tree_confine(NULL, 0);
-            reap_max = REAP_MAX;
-        } else {
-            poll(NULL, 0, RETRY_MS);
-        }
+    int stormy = 0;
+    for (reaped = 0; reap() && stormy < STORM_ROUNDS && ik_clock_now_ms() < kill_at; reaped = 0) {
+        stormy = reaped > STORM ? stormy + 1 : 0;
+        poll(NULL, 0, stormy > 0 ? 0 : RETRY_MS);
     }
+}
+
+static void end_everything(void)
+{
+    if (reaped <= STORM) {
+        end_politely();
+    }
+    /* The kernel reaps from now on. We could not keep up with a fork bomb: each of its processes
+     * has as large a share of a processor as we do (sched(7), autogroup). */
+    signal(SIGCHLD, SIG_IGN);
     ik_process_tree_kill_all(INT64_MAX / 2, UNKILLABLE_MS);
 }
 
