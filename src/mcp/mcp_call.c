@@ -129,7 +129,7 @@ static void take_result(call_t *call, ik_json_span_t result)
         fail_invalid(call, formatted == NULL ? reason : "it cannot be read");
         return;
     }
-    ik_mcp_server_praise(call->server);
+    ik_mcp_server_forgive(call->server);
     if (ik_tool_images_found(span)) {
         ik_timer_stop(call->timer);
         call->printed = formatted;
@@ -180,7 +180,7 @@ static void fail_refused(call_t *call, const char *error, int64_t code)
     fail(call, IK_MCP_ERROR, error);
     call->result.envelope =
         ik_tool_wrap_add_member(call->result.owner, call->result.envelope, "code", text);
-    ik_mcp_server_praise(call->server);
+    ik_mcp_server_forgive(call->server);
 }
 
 /* Whether the user agreed to everything that was asked. */

@@ -6,9 +6,8 @@
 #pragma once
 
 #include "io/http.h"
+#include "rpc/mcp_version.h"
 #include "rpc/rpc.h"
-
-#define IK_MCP_MODERN "2026-07-28" /* the version of the modern era */
 
 typedef struct ik_mcp_http ik_mcp_http_t;
 

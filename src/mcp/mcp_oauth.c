@@ -92,14 +92,6 @@ char *ik_mcp_oauth_header(const void *ctx, const ik_paths_t *paths, const char *
     return header;
 }
 
-bool ik_mcp_oauth_can_renew(const ik_paths_t *paths, const char *url)
-{
-    json_t *root = ik_mcp_oauth_load(paths);
-    bool can = ik_mcp_oauth_text_of(ik_mcp_oauth_find(root, url), "refresh_token") != NULL;
-    json_decref(root);
-    return can;
-}
-
 void ik_mcp_oauth_forget(const ik_paths_t *paths, const char *url)
 {
     json_t *root = ik_mcp_oauth_load(paths);

@@ -12,8 +12,6 @@
 /* The header "Authorization: Bearer …" for the server with this URL, on ctx; NULL: there is no
  * token. *stale: it has expired, and could be renewed. */
 char *ik_mcp_oauth_header(const void *ctx, const ik_paths_t *paths, const char *url, bool *stale);
-/* Whether a token for the URL could be renewed. */
-bool ik_mcp_oauth_can_renew(const ik_paths_t *paths, const char *url);
 /* Renews the token. on_done is called once, from the loop. Freeing the result cancels it; NULL:
  * there is nothing to renew, and on_done is not called. */
 void *ik_mcp_oauth_renew(const void *ctx, ik_http_t *http, const ik_paths_t *paths, const char *url,

@@ -112,8 +112,8 @@ void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange,
                            const char *reason);
 /* Why the connection ended: one line, and the tail of standard error. */
 const char *ik_mcp_server_end(const ik_mcp_server_t *server);
-/* A call worked: the count of failures begins again. */
-void ik_mcp_server_praise(ik_mcp_server_t *server);
+/* Forgets earlier failures, because a call has worked. */
+void ik_mcp_server_forgive(ik_mcp_server_t *server);
 /* The result of roots/list, on ctx. */
 char *ik_mcp_server_roots(const void *ctx, const ik_mcp_server_t *server);
 /* Whether the server waits for an answer of the user, so that no clock runs. */

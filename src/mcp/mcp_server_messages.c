@@ -73,7 +73,7 @@ void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange,
     talloc_free(exchange);
 }
 
-void ik_mcp_server_praise(ik_mcp_server_t *server)
+void ik_mcp_server_forgive(ik_mcp_server_t *server)
 {
     server->deaths = 0;
     server->renewed = false;

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/print.h"
+#include "rpc/mcp_version.h"
 #include "serve/mcp_serve_format.h"
 #include "serve/mcp_serve_state.h"
 
@@ -16,8 +17,6 @@ enum {
     FLUSH_MS = 1000,
     UNSUPPORTED_VERSION = -32022,
 };
-
-#define MODERN_VERSION "2026-07-28"
 
 /* The last one is offered to a client whose version is unknown. */
 static const char *const legacy_versions[] = {"2024-11-05", "2025-03-26", "2025-06-18",
@@ -147,9 +146,9 @@ static bool find_era(ik_mcp_serve_t *server, ik_rpc_request_t *request, bool *mo
                       NULL);
         return false;
     }
-    if (!ik_json_is_text(version, MODERN_VERSION)) {
+    if (!ik_json_is_text(version, IK_MCP_MODERN)) {
         char *detail = ik_sprintf(request, "{\"supported\":[\"%s\"],\"requested\":%.*s}",
-                                  MODERN_VERSION, (int)version.len, version.text);
+                                  IK_MCP_MODERN, (int)version.len, version.text);
         ik_rpc_refuse(request, UNSUPPORTED_VERSION, "Unsupported protocol version", detail);
         return false;
     }
@@ -188,7 +187,7 @@ static bool on_request(void *data, ik_rpc_request_t *request)
         talloc_free(list);
     } else if (strcmp(method, "server/discover") == 0) {
         respond(request,
-                "{\"supportedVersions\":[\"" MODERN_VERSION "\"],\"capabilities\":{\"tools\":{}},"
+                "{\"supportedVersions\":[\"" IK_MCP_MODERN "\"],\"capabilities\":{\"tools\":{}},"
                 "\"ttlMs\":0,\"cacheScope\":\"private\"",
                 true);
     } else {

@@ -2,7 +2,7 @@
  * Questions to the client's user: whether a call may run, and what a tool asks over its host
  * channel. In the legacy era both are requests to the client. In the modern era the answer to the
  * client's request says what is missing, and the client sends the call again with it: a call that
- * needs permission begins anew then, and a tool that asks keeps running meanwhile.
+ * needs permission then starts from the beginning; a tool that asks has kept running.
  */
 #include <string.h>
 
@@ -206,16 +206,7 @@ static void answer_tool(ik_mcp_serve_question_t *question, ik_json_span_t result
     if (text != NULL && text[strspn(text, " \t\r\n")] == '\0') {
         text = question->asked.fallback;
     }
-    if (text == NULL) {
-        ik_host_request_fail(request, IK_HOST_DECLINED, "The user declined to answer");
-        return;
-    }
-    ik_buffer_t answer;
-    ik_buffer_init(&answer, NULL, IK_BUFFER_UNLIMITED); /* bounded by what the user entered */
-    ik_json_add_text(&answer, "answer", text);
-    ik_buffer_append_byte(&answer, '}');
-    ik_host_request_succeed(request, answer.data, answer.len);
-    ik_buffer_reset(&answer);
+    ik_host_request_answer(request, text);
 }
 
 static void on_answer(void *data, const ik_rpc_answer_t *answer)

@@ -354,6 +354,20 @@ bool ik_host_request_question(ik_host_request_t *request, ik_host_question_t *ou
     return true;
 }
 
+void ik_host_request_answer(ik_host_request_t *request, const char *text)
+{
+    if (text == NULL) {
+        ik_host_request_fail(request, IK_HOST_DECLINED, "The user declined to answer");
+        return;
+    }
+    ik_buffer_t answer;
+    ik_buffer_init(&answer, NULL, IK_BUFFER_UNLIMITED); /* bounded by what the user entered */
+    ik_json_add_text(&answer, "answer", text);
+    ik_buffer_append_byte(&answer, '}');
+    ik_host_request_succeed(request, answer.data, answer.len);
+    ik_buffer_reset(&answer);
+}
+
 void ik_host_refuse_question(void *data, ik_host_request_t *request)
 {
     (void)data;

@@ -58,7 +58,7 @@ typedef struct {
     void *data;                            /* for start */
 } ik_host_operations_t;
 
-/* Ops for calls outside of a session: there is no user, or no model, that could answer. */
+/* For calls outside of a session, where no user and no model could answer. */
 void ik_host_refuse_question(void *data, ik_host_request_t *request);
 void ik_host_refuse_model(void *data, ik_host_request_t *request);
 extern const ik_host_operations_t ik_host_operations_absent;
@@ -92,6 +92,8 @@ typedef struct {
     const char *fallback;       /* NULL: there is no default */
 } ik_host_question_t;
 bool ik_host_request_question(ik_host_request_t *request, ik_host_question_t *out);
+/* Answers ask and frees the request; NULL: the user declined. */
+void ik_host_request_answer(ik_host_request_t *request, const char *text);
 /* An object as JSON text. */
 bool ik_host_request_object(ik_host_request_t *request, const char *name, const char **out);
 bool ik_host_request_number(ik_host_request_t *request, const char *name, int64_t min, int64_t max,

@@ -22,18 +22,8 @@ static int withdraw(asked_t *asked)
 static void on_answer(void *data, const char *answer)
 {
     asked_t *asked = data;
-    ik_host_request_t *request = asked->request;
     asked->question = NULL; /* it frees itself */
-    if (answer == NULL) {
-        ik_host_request_fail(request, IK_HOST_DECLINED, "The user declined to answer");
-        return;
-    }
-    ik_buffer_t result;
-    ik_buffer_init(&result, NULL, IK_BUFFER_UNLIMITED); /* bounded by what the user entered */
-    ik_json_add_text(&result, "answer", answer);
-    ik_buffer_append_byte(&result, '}');
-    ik_host_request_succeed(request, result.data, result.len);
-    ik_buffer_reset(&result);
+    ik_host_request_answer(asked->request, answer);
 }
 
 static void start_ask(void *data, ik_host_request_t *request)
