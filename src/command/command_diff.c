@@ -19,7 +19,7 @@ static void report(void *data, const res_t *result, const json_t *answer)
     ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the answer */
     ik_undo_append_text(&text, answer);
     if (text.len == 0) {
-        host->screen->print_line(host, "No files were changed.");
+        host->screen->print_line(host, "No changes are recorded.");
     } else {
         host->screen->show_patch(host, "diff", text.data);
     }

@@ -403,7 +403,7 @@ static res_t load_file(ik_models_t *models, const char *path)
     } else {
         result = result.code == IK_ERR_NOT_FOUND
                      ? OK
-                     : ik_error_make(result.code, "%s: refused: %s", path, result.message);
+                     : ik_error_make(result.code, "refused: %s", result.message);
     }
     talloc_free(scratch);
     return result;

@@ -292,7 +292,7 @@ class Diff(UndoTest):
         t = self.ready([*turn(write("a.txt", "1\n"), then="One."),
                         *turn(write("b.txt", "".join(f"line {i}\n" for i in range(200))),
                               then="Two.")])
-        self.enter(t, "/diff", "No files were changed")
+        self.enter(t, "/diff", "No changes are recorded")
         self.ask(t, "first", "One.")
         rows = self.enter(t, "/diff", "+1")
         self.assertIn("-0", rows)

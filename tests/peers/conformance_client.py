@@ -47,9 +47,13 @@ def sample(schema):
 
 
 def main():
+    with tempfile.TemporaryDirectory(prefix="ikigai-conformance-") as home:
+        return play(home)
+
+
+def play(home):
     ikigai, url = sys.argv[1], sys.argv[-1]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}") or "{}")
-    home = tempfile.mkdtemp(prefix="ikigai-conformance-")
     entry = {"url": url, "timeout_seconds": 20}
     if os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "").startswith("2026"):
         entry["protocol"] = "modern"
