@@ -289,17 +289,7 @@ static void on_process_end(void *data, ik_process_result_t *process)
 static void on_images(void *data, const ik_tool_images_end_t *end)
 {
     call_t *call = data;
-    ik_json_span_t result = {end->result, end->result_len};
-    call->result.envelope = ik_tool_wrap_success(call->result.owner, result,
-                                                 ik_tool_max_output(call->context), call->note);
-    call->result.success = true;
-    ik_msg_image_t *images = ik_new_array(call->result.owner, ik_msg_image_t, end->count + 1);
-    for (size_t i = 0; i < end->count; i++) {
-        images[i] = end->images[i];
-        images[i].name = ik_strdup(images, end->images[i].name);
-    }
-    call->result.images = images;
-    call->result.image_count = end->count;
+    ik_tool_images_succeed(end, ik_tool_max_output(call->context), call->note, &call->result);
     deliver(call, find_limit_of_command(call));
 }
 

@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/image.h"
 #include "tool/image_scale.h"
+#include "tool/tool_wrapper.h"
 
 enum {
     COUNT_MAX = 20, /* images of one result; no request holds more */
@@ -318,4 +319,19 @@ ik_tool_images_t *ik_tool_images_start(const void *ctx, const ik_tool_images_opt
         ik_timer_create(images, ik_process_host_loop(options->host), on_advance, images);
     ik_timer_start(images->advance, 0);
     return images;
+}
+
+void ik_tool_images_succeed(const ik_tool_images_end_t *end, size_t max_output, const char *note,
+                            ik_tool_result_t *result)
+{
+    ik_json_span_t rest = {end->result, end->result_len};
+    result->envelope = ik_tool_wrap_success(result->owner, rest, max_output, note);
+    result->success = true;
+    ik_msg_image_t *images = ik_new_array(result->owner, ik_msg_image_t, end->count + 1);
+    for (size_t i = 0; i < end->count; i++) {
+        images[i] = end->images[i];
+        images[i].name = ik_strdup(images, end->images[i].name);
+    }
+    result->images = images;
+    result->image_count = end->count;
 }

@@ -42,3 +42,7 @@ bool ik_tool_images_found(ik_json_span_t result);
 /* on_end is called exactly once, from the loop, never before this returns. Freeing the object
  * cancels it without on_end. */
 ik_tool_images_t *ik_tool_images_start(const void *ctx, const ik_tool_images_options_t *options);
+/* Makes the result of a successful call: the envelope with what is left, and the images. The texts
+ * are on result->owner. note as in ik_tool_wrap_success. */
+void ik_tool_images_succeed(const ik_tool_images_end_t *end, size_t max_output, const char *note,
+                            ik_tool_result_t *result);
