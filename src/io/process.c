@@ -420,13 +420,18 @@ static res_t describe_start_error(const char *what, int error)
     return ERR(SYSTEM, "%s: %s", what, strerror(error));
 }
 
-/* The limit that ended the process. A process that survives SIGXCPU gets SIGKILL a second later. */
+bool ik_process_is_cpu_limit(int signal, int64_t cpu_us, int64_t seconds)
+{
+    /* The kernel counts ticks for the limit, which on a busy machine are far more than the time
+     * used. SIGXCPU hardly has another cause, SIGKILL may well have one. */
+    int64_t least_us = signal == SIGXCPU ? 100000 : 500000; /* of each second */
+    return seconds > 0 && (signal == SIGXCPU || signal == SIGKILL) && cpu_us / least_us >= seconds;
+}
+
+/* The limit that ended the process. */
 static int find_limit(const ik_process_t *process, const ik_keeper_report_t *report)
 {
     int signal = WIFSIGNALED(report->wait_status) ? WTERMSIG(report->wait_status) : 0;
-    uint64_t seconds = process->limits[IK_KEEPER_LIMIT_CPU_SECONDS];
-    /* The kernel accounts for the limit in another way than for the report. */
-    bool used_up = seconds > 0 && report->user_us + report->system_us >= seconds * 800000;
     if (report->crowded) {
         return IK_KEEPER_LIMIT_PROCESSES;
     }
@@ -436,8 +441,12 @@ static int find_limit(const ik_process_t *process, const ik_keeper_report_t *rep
     if (signal == SIGXFSZ && process->limits[IK_KEEPER_LIMIT_FILE_SIZE] > 0) {
         return IK_KEEPER_LIMIT_FILE_SIZE;
     }
-    bool by_kernel = signal == SIGXCPU || (signal == SIGKILL && !process->ending);
-    return by_kernel && used_up ? IK_KEEPER_LIMIT_CPU_SECONDS : -1;
+    bool killed_by_us = signal == SIGKILL && process->ending;
+    return !killed_by_us &&
+                   ik_process_is_cpu_limit(signal, (int64_t)(report->user_us + report->system_us),
+                                           (int64_t)process->limits[IK_KEEPER_LIMIT_CPU_SECONDS])
+               ? IK_KEEPER_LIMIT_CPU_SECONDS
+               : -1;
 }
 
 static void take_report(ik_process_t *process, const ik_keeper_report_t *report)

@@ -128,3 +128,7 @@ void ik_process_close_input(ik_process_t *process);
 /* Ends the process and everything it started: SIGTERM, then SIGKILL half a second later. on_end
  * follows. */
 void ik_process_cancel(ik_process_t *process);
+
+/* Whether a process with a limit of processor time (0: none) was ended by it: it died of this
+ * signal after that much time. One that ignores SIGXCPU gets SIGKILL a second later. */
+bool ik_process_is_cpu_limit(int signal, int64_t cpu_us, int64_t seconds);

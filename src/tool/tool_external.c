@@ -136,12 +136,9 @@ static const char *find_limit_of_command(const call_t *call)
     if (limits->file_size > 0 && code == 128 + SIGXFSZ) {
         return limit_names[IK_KEEPER_LIMIT_FILE_SIZE];
     }
-    /* The kernel counts ticks for the limit, which on a busy machine are far more than the time
-     * used. SIGXCPU hardly has another cause, SIGKILL may well have one. */
-    int64_t least_us = code == 128 + SIGXCPU ? 100000 : 500000; /* of each second */
-    bool used_up = limits->cpu_seconds > 0 && call->result.cpu_us / least_us >= limits->cpu_seconds;
-    bool by_kernel = code == 128 + SIGXCPU || code == 128 + SIGKILL;
-    return used_up && by_kernel ? limit_names[IK_KEEPER_LIMIT_CPU_SECONDS] : NULL;
+    return ik_process_is_cpu_limit((int)code - 128, call->result.cpu_us, limits->cpu_seconds)
+               ? limit_names[IK_KEEPER_LIMIT_CPU_SECONDS]
+               : NULL;
 }
 
 static void on_images(void *data, const ik_tool_images_end_t *end);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "io/process.h"
 #include "suite.h"
 #include "tool/tool_runner.h"
@@ -269,6 +270,27 @@ START_TEST(a_cancelled_call_is_interrupted)
 }
 END_TEST
 
+/* On a busy machine the kernel counts a second long before a process has used one. */
+START_TEST(the_limit_of_processor_time_is_recognised)
+{
+    static const struct {
+        int signal;
+        int64_t cpu_us;
+        int64_t seconds;
+        bool expected;
+    } cases[] = {
+        {SIGXCPU, 1000000, 1, true},  {SIGXCPU, 150000, 1, true},  {SIGXCPU, 1000000, 0, false},
+        {SIGXCPU, 50000, 1, false},   {SIGKILL, 1000000, 2, true}, {SIGKILL, 400000, 1, false},
+        {SIGTERM, 1000000, 1, false}, {0, 1000000, 1, false},
+    };
+    for (size_t i = 0; i < IK_LENGTH(cases); i++) {
+        ck_assert_msg(ik_process_is_cpu_limit(cases[i].signal, cases[i].cpu_us, cases[i].seconds) ==
+                          cases[i].expected,
+                      "case %zu", i);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("process");
@@ -282,6 +304,7 @@ int main(void)
     tcase_add_test(tests, a_host_that_goes_takes_all_with_it);
     tcase_add_test(tests, no_keeper_is_an_error);
     tcase_add_test(tests, a_cancelled_call_is_interrupted);
+    tcase_add_test(tests, the_limit_of_processor_time_is_recognised);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
