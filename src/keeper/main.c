@@ -46,9 +46,9 @@ enum {
     LOOK_PAUSE = 3,
     /* A storm is more than STORM processes that exit in one round, as with a fork bomb. They are
      * then confined to one processor and do not wake us one by one; we sleep for NAP_MS instead. */
-    REAP_MAX = 1024, /* in one round of a storm: more than exit while the round lasts */
     STORM = 32,
-    STORM_ROUNDS = 3, /* not many that end once, at the same time */
+    REAP_MAX = 1024,  /* in one round of a storm, so that requests are not left waiting */
+    STORM_ROUNDS = 3, /* in a row: many processes may end at once when they are asked to */
     NAP_MS = 10,
     STORM_LOOK_MS = 50,
     STORM_GRACE_MS = 200,
