@@ -49,13 +49,11 @@ const char ik_agent_prompt_task[] =
 static const char init[] =
     "Write an AGENTS.md for this project, in the working folder: the file that tells coding agents "
     "what they must know to work here. If there is one already, read it and improve it: keep what "
-    "is "
-    "right, correct what is not, add what is missing. If there is a CLAUDE.md and no AGENTS.md, "
+    "is right, correct what is not, add what is missing. If there is a CLAUDE.md and no AGENTS.md, "
     "improve that file instead of writing a second one.\n"
     "\n"
     "Look first: README and other documents, build and test files, the configuration of linters "
-    "and "
-    "CI, instructions for other agents (.cursorrules, .cursor/rules, "
+    "and CI, instructions for other agents (.cursorrules, .cursor/rules, "
     ".github/copilot-instructions.md), and enough of the code to see how it is organised. Then "
     "write down what you found, without guesses and without advice that holds for every project:\n"
     "\n"
@@ -65,14 +63,12 @@ static const char init[] =
     "- what is easy to get wrong here.\n"
     "\n"
     "Be brief, about 60 lines of Markdown at most: the text is part of every later conversation. "
-    "At "
-    "the end, say what you wrote or changed, and what you could not find out.";
+    "At the end, say what you wrote or changed, and what you could not find out.";
 
 static const char instructions_heading[] =
     "What follows are instructions from files: those of the user, if there are any, then those of "
     "the people who work on this project, outermost first. Where two disagree the later one "
-    "counts, "
-    "and what the user says in the conversation beats all.\n";
+    "counts, and what the user says in the conversation beats all.\n";
 
 static void append_platform(ik_buffer_t *out, const char *platform)
 {

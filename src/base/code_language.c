@@ -68,13 +68,12 @@ const ik_code_language_t ik_code_languages[] = {
     {
         .names = " java kotlin kt scala cs csharp swift ",
         .keywords =
-            " abstract as assert boolean break byte case catch char class const continue "
-            "default do double else enum extends false final finally float for fun func "
-            "goto guard if implements import in instanceof int interface internal is let "
-            "long match namespace native new null object override package private protected "
-            "public record return short static string struct super switch synchronized "
-            "this throw throws transient true try using val var void volatile when while "
-            "with yield ",
+            " abstract as assert boolean break byte case catch char class const continue default "
+            "do double else enum extends false final finally float for fun func goto guard if "
+            "implements import in instanceof int interface internal is let long match namespace "
+            "native new null object override package private protected public record return short "
+            "static string struct super switch synchronized this throw throws transient true try "
+            "using val var void volatile when while with yield ",
         .line_comment = "//",
         .block_open = "/*",
         .block_close = "*/",
@@ -110,9 +109,9 @@ const ik_code_language_t ik_code_languages[] = {
     {
         .names = " python py python3 pyi ",
         .keywords =
-            " False None True and as assert async await break case class continue def del "
-            "elif else except finally for from global if import in is lambda match nonlocal "
-            "not or pass raise return self try while with yield ",
+            " False None True and as assert async await break case class continue def del elif "
+            "else except finally for from global if import in is lambda match nonlocal not or pass "
+            "raise return self try while with yield ",
         .line_comment = "#",
         .quotes = "\"'",
         .escapes = true,
@@ -150,16 +149,13 @@ const ik_code_language_t ik_code_languages[] = {
         .names = " sql sqlite postgresql postgres mysql pgsql ",
         .keywords =
             " add all alter analyze and any as asc begin between bigint blob boolean by cascade "
-            "case "
-            "check collate column commit conflict constraint create cross current_timestamp "
-            "default "
-            "delete desc distinct do drop else end except exists explain foreign from full "
-            "function "
-            "group having if in index inner insert int integer intersect into is join jsonb key "
-            "language left like limit not nothing null offset on or order outer partition pragma "
-            "primary real references replace returning returns right rollback select set table "
-            "temporary text then to transaction trigger union unique update using values varchar "
-            "view virtual when where with ",
+            "case check collate column commit conflict constraint create cross current_timestamp "
+            "default delete desc distinct do drop else end except exists explain foreign from full "
+            "function group having if in index inner insert int integer intersect into is join "
+            "jsonb key language left like limit not nothing null offset on or order outer "
+            "partition pragma primary real references replace returning returns right rollback "
+            "select set table temporary text then to transaction trigger union unique update using "
+            "values varchar view virtual when where with ",
         .line_comment = "--",
         .block_open = "/*",
         .block_close = "*/",

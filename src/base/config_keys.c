@@ -78,8 +78,8 @@ const ik_config_key_t ik_config_keys[] = {
      "`required` ends the program where tools cannot be confined fully, `off` runs them "
      "unconfined except in plan mode"},
     {TOP(writable), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
-     "places that confined tools may write besides the project; a list of absolute paths, or "
-     "such as `~/notes`"},
+     "places that confined tools may write besides the project; a list of absolute paths, or such "
+     "as `~/notes`"},
     {TOP(hidden), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
      "places that confined tools may not read, besides the known ones; a list of paths"},
     {TOP(caches), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
@@ -93,8 +93,7 @@ const ik_config_key_t ik_config_keys[] = {
     TOP_LIMIT(cpu_seconds, "how much processor time a process of a tool may use; 0: no limit"),
     {TOP(undo_max_files), INTEGER, FORBID, 0, 100000000, NULL,
      "how many files a checkpoint for undo covers; beyond it only what `file_write` and "
-     "`file_edit` "
-     "change; 0: no checkpoints"},
+     "`file_edit` change; 0: no checkpoints"},
     {TOP(undo_max_bytes), INTEGER, FORBID, 0, LIMIT_MAX, NULL,
      "how many bytes of contents are kept for undo, all sessions together; 0: no checkpoints"},
     {TOP(tool_output), IK_CONFIG_CHOICE, FORBID, 0, 0, TOOL_OUTPUTS,

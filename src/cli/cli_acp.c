@@ -42,8 +42,7 @@ const ik_cli_command_t ik_cli_acp = {
     .name = "acp",
     .help = "Lets an editor drive ikigai, through the Agent Client Protocol on stdin and stdout.",
     .more = "It ends when standard input does, with exit status 0. `ikigai help editors` says how "
-            "to set "
-            "up editors.",
+            "to set up editors.",
     .options = options,
     .run = run,
 };

@@ -31,14 +31,12 @@ static const char *explain_namespaces(const void *ctx, const ik_confinement_fact
     }
     if (setting_is("/proc/sys/kernel/unprivileged_userns_clone", "0")) {
         return "user namespaces are for root only (kernel.unprivileged_userns_clone is 0): as "
-               "root, "
-               "run sysctl -w kernel.unprivileged_userns_clone=1";
+               "root, run sysctl -w kernel.unprivileged_userns_clone=1";
     }
     if (setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")) {
-        return "AppArmor restricts user namespaces "
-               "(kernel.apparmor_restrict_unprivileged_userns is 1): install the AppArmor profile "
-               "of ikigai's package, or, as root, run sysctl -w "
-               "kernel.apparmor_restrict_unprivileged_userns=0";
+        return "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns "
+               "is 1): install the AppArmor profile of ikigai's package, or, as root, run sysctl "
+               "-w kernel.apparmor_restrict_unprivileged_userns=0";
     }
     return ik_sprintf(ctx,
                       "%s: in a container, allow it with --security-opt seccomp=unconfined "

@@ -62,8 +62,7 @@ const ik_cli_command_t ik_cli_mcp_serve = {
     .name = "mcp serve",
     .help = "Offers the tools to another agent, as an MCP server on standard input and output.",
     .more = "Calls are confined as in a session, and hooks look at them. What needs the user's "
-            "permission is asked through "
-            "the client, and denied if the client cannot ask.",
+            "permission is asked through the client, and denied if the client cannot ask.",
     .options =
         (const ik_cli_option_t[]){
             {.name = "--tools", .value = "A,B", .help = "only these tools"},

@@ -226,8 +226,7 @@ static const option_t known[] = {
     {{.name = "--trust",
       .help = "trust what the project adds for this run",
       .more = "its tools, hooks, commands, skills, agents and servers; without it untrusted ones "
-              "are not used, "
-              "and a line on standard error says so"},
+              "are not used, and a line on standard error says so"},
      NO_VALUE,
      take_trust},
     {{.name = "--plain",

@@ -264,8 +264,8 @@ const ik_cli_command_t ik_cli_tool_run = {
     .help =
         "Runs a tool and prints what a model would get. Without JSON, reads arguments from stdin.",
     .more = "The tool is confined as in `ikigai -p`, and hooks look at the call. There is no "
-            "session: what it asks ikigai for over "
-            "its host channel is refused with `NO_USER` or `MODEL_ERROR`.",
+            "session: what it asks ikigai for over its host channel is refused with `NO_USER` or "
+            "`MODEL_ERROR`.",
     .options =
         (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
                                   {.name = "--mode",
@@ -276,8 +276,8 @@ const ik_cli_command_t ik_cli_tool_run = {
                                    .help = "network, all or a rule; may be given several times"},
                                   {.name = "--unconfined", .help = "run it without confinement"},
                                   {.name = "--verbose",
-                                   .help = "also print the stderr of a successful tool, which "
-                                           "a model does not get"},
+                                   .help = "also print the stderr of a successful tool, which a "
+                                           "model does not get"},
                                   {0}},
     .min_args = 1,
     .max_args = 2,

@@ -176,9 +176,7 @@ const ik_cli_command_t ik_cli_trust = {
     .name = "trust",
     .args = "[DIR]",
     .help = "Shows what a project adds (tools, hooks, commands, skills, agents, servers), asks, "
-            "and trusts "
-            "it from "
-            "now on.",
+            "and trusts it from now on.",
     .more =
         "Shows the contents of every file, or how it differs from what was trusted before. On a "
         "terminal it uses `$PAGER`, or less. Then it asks about tools that declare more than to "
