@@ -311,6 +311,6 @@ void ik_config_file_load(ik_config_loader_t *loader, const char *path)
     if (is_ok(&result)) {
         ik_config_file_parse(loader, path, text, len);
     } else if (result.code != IK_ERR_NOT_FOUND) {
-        ik_config_loader_fail_at(loader, path, &result);
+        ik_config_loader_fail_file(loader, path, &result);
     }
 }

@@ -101,6 +101,6 @@ void ik_config_key_file_load(ik_config_loader_t *loader, const char *path)
         loader->text = NULL;
         explicit_bzero(text, len);
     } else if (result.code != IK_ERR_NOT_FOUND) {
-        ik_config_loader_fail_at(loader, path, &result);
+        ik_config_loader_fail_file(loader, path, &result);
     }
 }

@@ -41,11 +41,9 @@ static bool has_room(ik_config_t *config)
     return config->warning_count < IK_CONFIG_WARNING_MAX;
 }
 
-/* Errors of the file system name the file themselves. */
 static char *join(const void *ctx, const char *place, const char *message)
 {
-    return strstr(message, place) != NULL ? ik_strdup(ctx, message)
-                                          : ik_sprintf(ctx, "%s: %s", place, message);
+    return place == NULL ? ik_strdup(ctx, message) : ik_sprintf(ctx, "%s: %s", place, message);
 }
 
 void ik_config_loader_warn_at(ik_config_loader_t *loader, const char *place, const char *message)
@@ -63,6 +61,13 @@ void ik_config_loader_fail_at(ik_config_loader_t *loader, const char *place, con
     } else {
         ik_config_loader_warn_at(loader, place, error->message);
     }
+}
+
+void ik_config_loader_fail_file(ik_config_loader_t *loader, const char *path, const res_t *error)
+{
+    /* Where the path is a link, the error may name only what it leads to. */
+    bool named = strstr(error->message, path) != NULL;
+    ik_config_loader_fail_at(loader, named ? NULL : path, error);
 }
 
 void ik_config_loader_warn(ik_config_loader_t *loader, const char *at, const char *format, ...)

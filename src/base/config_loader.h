@@ -32,9 +32,12 @@ void ik_config_loader_warn(ik_config_loader_t *loader, const char *at, const cha
     __attribute__((format(printf, 3, 4)));
 void ik_config_loader_fail(ik_config_loader_t *loader, ik_error_code_t code, const char *at,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* As warn and fail, with the result of an earlier ik_config_loader_place. */
+/* As warn and fail, with the result of an earlier ik_config_loader_place; NULL: the message names
+ * its place. */
 void ik_config_loader_warn_at(ik_config_loader_t *loader, const char *place, const char *message);
 void ik_config_loader_fail_at(ik_config_loader_t *loader, const char *place, const res_t *error);
+/* For a file that cannot be read. */
+void ik_config_loader_fail_file(ik_config_loader_t *loader, const char *path, const res_t *error);
 /* "FILE:LINE", or the name of the variable or option. */
 char *ik_config_loader_place(const ik_config_loader_t *loader, const char *at);
 

@@ -23,7 +23,7 @@ static void require_printable(const ik_key_t *key)
 
 static void require_sane(const ik_key_t *key)
 {
-    REQUIRE(key->kind <= IK_KEY_GRAPHICS);
+    REQUIRE(key->kind <= IK_KEY_COLOURS);
     REQUIRE((key->modifiers & ~(unsigned)(IK_KEY_SHIFT | IK_KEY_ALT | IK_KEY_CTRL)) == 0);
     REQUIRE(key->kind != IK_KEY_CHAR || (key->modifiers & (IK_KEY_ALT | IK_KEY_CTRL)) != 0);
     REQUIRE(key->kind != IK_KEY_CHAR || (key->code >= ' ' && key->code <= 0x10ffff));

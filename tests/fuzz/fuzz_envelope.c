@@ -11,9 +11,9 @@
 #include "pieces.h"
 #include "tool/tool_wrapper.h"
 
-/* Six bytes for an escaped one in the text, three for one that is not UTF-8 in what stands around
- * it, and the envelope itself. */
-enum { TEXT_FACTOR = 6, REST_FACTOR = 3, AROUND = 256 };
+/* Six bytes for an escaped one in the text, three for one that is not UTF-8 in what stands beside
+ * it, of which so much is kept even with a smaller limit, and the envelope itself. */
+enum { TEXT_FACTOR = 6, REST_FACTOR = 3, BESIDE_MIN = 1024, AROUND = 256 };
 
 static ik_json_span_t check_envelope(const char *envelope, size_t most)
 {
@@ -63,7 +63,8 @@ static void check_cut(const void *ctx, ik_json_span_t given, ik_json_span_t cut,
 
 static void check_success(const void *ctx, ik_json_span_t given, size_t max)
 {
-    size_t most = (TEXT_FACTOR + REST_FACTOR) * max + AROUND;
+    size_t beside = max > BESIDE_MIN ? max : BESIDE_MIN;
+    size_t most = TEXT_FACTOR * max + REST_FACTOR * beside + AROUND;
     char *envelope = ik_tool_wrap_success(ctx, given, max, "Stopped 1 background process");
     ik_json_span_t whole = check_envelope(envelope, most);
     ik_json_span_t result;

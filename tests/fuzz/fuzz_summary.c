@@ -10,7 +10,9 @@
 #include "conversation/tool_fields.h"
 #include "pieces.h"
 
-enum { SLACK = 2 * IK_SUMMARY_VALUE_MAX };
+/* A name and a value may begin just below the maximum; a value may consist of control characters,
+ * which have six bytes each when they are escaped. */
+enum { SLACK = (1 + 6) * IK_SUMMARY_VALUE_MAX + 64 };
 
 /* Cut where it is long, and one line. */
 static void check_line(const char *line, size_t most)
