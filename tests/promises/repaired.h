@@ -99,15 +99,21 @@ static inline bool repaired_is_result_of(const void *ctx, const ik_msg_t *result
            name.len == repeated.len && memcmp(name.text, repeated.text, name.len) == 0;
 }
 
+/* A step begins with the message that names its model. */
+static inline bool repaired_begins_step(const ik_msg_t *message)
+{
+    ik_json_span_t model;
+    return ik_msg_field(message, "model", &model) && ik_json_kind(model) == IK_JSON_STRING;
+}
+
 /* The calls from *at on, those of one step, and right behind the step their results. */
 static inline const char *repaired_step_fault(const void *ctx, const ik_conversation_t *repaired,
                                               size_t *at)
 {
     size_t first = *at;
     size_t end = first;
-    ik_json_span_t model;
     while (end < repaired->count && repaired_is_answer(repaired->messages[end]) &&
-           (end == first || !ik_msg_field(repaired->messages[end], "model", &model))) {
+           (end == first || !repaired_begins_step(repaired->messages[end]))) {
         end++;
     }
     size_t result = end;
