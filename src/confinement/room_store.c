@@ -24,19 +24,38 @@ struct ik_room_store {
 
 /* --- locking ----------------------------------------------------------------------------- */
 
+/* Whether the name in that folder still means the open file. */
+static bool is_at(int fd, int folder, const char *name)
+{
+    struct stat opened;
+    struct stat found;
+    return fstat(fd, &opened) == 0 && fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+           opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
+}
+
 /* Makes a folder and locks it; -1 when that fails, with EWOULDBLOCK if it is locked. */
 static int lock_folder(const char *path)
 {
-    res_t folder = ik_file_make_private_folder(path);
-    errno = 0;
-    int fd = is_err(&folder) ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    enum { TRIES_MAX = 20 };
+    for (int i = 0; i < TRIES_MAX; i++) {
+        res_t folder = ik_file_make_private_folder(path);
+        errno = 0;
+        int fd = is_err(&folder) ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+        /* Until it is locked, another process may sweep it away. */
+        if (locked && is_at(fd, AT_FDCWD, path)) {
+            return fd;
+        }
         int error = errno;
-        close(fd);
+        if (fd >= 0) {
+            close(fd);
+        }
         errno = error;
-        fd = -1;
+        if (fd >= 0 && !locked) {
+            break;
+        }
     }
-    return fd;
+    return -1;
 }
 
 /* Makes and locks a folder of this process that no other store of it has; NULL: that fails. */
@@ -68,7 +87,9 @@ static void sweep(const char *rooms)
             continue;
         }
         int fd = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        /* Its owner may have removed it, and another one of the same name be in use. */
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+            is_at(fd, dirfd(entries), entry->d_name)) {
             ik_file_remove_tree(dirfd(entries), entry->d_name);
         }
         if (fd >= 0) {
