@@ -160,10 +160,10 @@ FULL_TURN = [
 ]
 
 
-def limit_window(stage, limited):
-    """Whether the models of the stage have that window, or none that is known."""
-    models = {form.model: {"limits": {"context": WINDOW}} for form in FORMATS.values()}
-    stage.write("home/.ikigai/models.json", json.dumps({"models": models if limited else {}}))
+def set_window(stage, tokens):
+    """The window of all models of the stage; None: as it is known to be."""
+    models = {form.model: {"limits": {"context": tokens}} for form in FORMATS.values()}
+    stage.write("home/.ikigai/models.json", json.dumps({"models": models if tokens else {}}))
 
 
 def full_script(request):

@@ -15,8 +15,8 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
 from fake_llm import FakeLLM
-from model_runs import (CALLS, FORMATS, Stage, TurnScript, compare_summary, full_script, go_on,
-                        limit_window, messages, run_killed, unanswered)
+from model_runs import (CALLS, FORMATS, WINDOW, Stage, TurnScript, compare_summary, full_script,
+                        go_on, messages, run_killed, set_window, unanswered)
 from saved import remove_database
 
 KILLS = 1000  # of each format in full
@@ -107,10 +107,10 @@ class Trial:
             while not whole:
                 remove_database(stage.home)
                 stage.serve(first)
-                limit_window(stage, True)
+                set_window(stage, WINDOW)
                 lines, killed = run_killed(stage, stage.headless(self.model), count=count)
                 whole = not killed
-                limit_window(stage, False)
+                set_window(stage, None)
                 self.summaries += killed
                 others = [name for name in FORMATS if name != self.name]
                 name = others[count % len(others)]

@@ -13,7 +13,8 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TESTS, os.path.dirname(os.path.abspath(__file__))]
 import hostile
 from fake_llm import Answer, Call, FakeLLM, Wire
-from model_runs import FORMATS, Stage, go_on, history_of, lines_of, messages, unanswered
+from model_runs import (FORMATS, Stage, go_on, history_of, lines_of, messages, set_window,
+                        unanswered)
 from support import SHIPPED
 
 DEADLINE = 60  # seconds; what takes longest waits for two watchdogs of a second and one retry
@@ -192,6 +193,7 @@ class Marked(Stage):
 
     def setUp(self):
         super().setUp()
+        set_window(self, 10 ** 9)  # an endless answer is sent back whole, without a summary
         self.marker = self.path("project", "marker")
         hostile.sh_tool(self.path("home", ".ikigai", "tools"), "mark",
                         "cat >> marker; echo >> marker; echo '{}'",
