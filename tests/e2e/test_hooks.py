@@ -688,11 +688,15 @@ class InTheTerminal(ReplTest):
         self.settle(t)
         t.send("/clear\r")
         t.wait_for("session_end/log failed: it exited with status 5: broken")
+
+        def seen():
+            with open(log) as f:
+                return [json.loads(line) for line in f if line.endswith("\n")]
+        # Leaving ends a hook that still runs.
+        t.wait_until(lambda: sum(p["event"] == "session_start" for p in seen()) == 2, "both starts")
         self.assertEqual(self.leave(t), 0)
-        with open(log) as f:
-            seen = [json.loads(line) for line in f]
         self.assertEqual(
-            sorted((p["event"], p.get("source") or p.get("reason") or p.get("trigger")) for p in seen),
+            sorted((p["event"], p.get("source") or p.get("reason") or p.get("trigger")) for p in seen()),
             [("before_compact", "manual"), ("session_end", "clear"),
              ("session_end", "prompt_input_exit"), ("session_start", "clear"),
              ("session_start", "startup")])
