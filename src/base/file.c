@@ -31,7 +31,7 @@ static res_t system_error(const char *verb, const char *path, int error)
 static res_t read_all(int fd, const char *path, size_t max, ik_buffer_t *buffer)
 {
     for (;;) {
-        size_t room = ik_buffer_reserve(buffer, 4096);
+        size_t room = ik_buffer_reserve(buffer, 1);
         ssize_t n = read(fd, buffer->data + buffer->len, room);
         if (n < 0 && errno == EINTR) {
             continue;
@@ -64,7 +64,7 @@ static res_t read_regular(int fd, const char *path, size_t max, ik_buffer_t *buf
         return ERR(LIMIT, "%s is larger than %zu bytes", path, max);
     }
     /* One byte more for the read that finds the end; files in /proc report no size. */
-    ik_buffer_reserve(buffer, (size_t)status.st_size + 1);
+    ik_buffer_reserve(buffer, status.st_size > 0 ? (size_t)status.st_size + 1 : 4096);
     return read_all(fd, path, max, buffer);
 }
 

@@ -13,12 +13,14 @@ typedef struct {
     char *text;
 } entry_t;
 
+/* The ring and the tail are made when the server says something: few of those that are configured
+ * are started. */
 struct ik_mcp_log {
-    entry_t entries[ENTRIES]; /* a ring */
+    entry_t *entries; /* a ring */
     size_t first;
     size_t count;
     ik_buffer_t line; /* of standard error, incomplete */
-    char tail[TAIL];
+    char *tail;       /* what standard error ended with */
     size_t tail_len;
     bool is_new;
 };
@@ -32,6 +34,9 @@ ik_mcp_log_t *ik_mcp_log_create(const void *ctx)
 
 void ik_mcp_log_add(ik_mcp_log_t *log, const char *level, const char *text, size_t len)
 {
+    if (log->entries == NULL) {
+        log->entries = ik_new_array(log, entry_t, ENTRIES);
+    }
     entry_t *entry = &log->entries[(log->first + log->count) % ENTRIES];
     if (log->count == ENTRIES) {
         log->first = (log->first + 1) % ENTRIES;
@@ -65,6 +70,9 @@ static void end_line(ik_mcp_log_t *log)
 
 void ik_mcp_log_feed(ik_mcp_log_t *log, const char *bytes, size_t len)
 {
+    if (log->tail == NULL) {
+        log->tail = ik_new_array(log, char, TAIL);
+    }
     size_t kept = len < TAIL ? len : TAIL;
     size_t old = log->tail_len + kept > TAIL ? TAIL - kept : log->tail_len;
     memmove(log->tail, log->tail + log->tail_len - old, old);
@@ -87,7 +95,8 @@ char *ik_mcp_log_tail(const void *ctx, const ik_mcp_log_t *log)
     while (from < log->tail_len && from < 4 && ((unsigned char)log->tail[from] & 0xc0) == 0x80) {
         from++;
     }
-    return ik_strndup(ctx, log->tail + from, log->tail_len - from);
+    return log->tail_len == 0 ? ik_strdup(ctx, "")
+                              : ik_strndup(ctx, log->tail + from, log->tail_len - from);
 }
 
 void ik_mcp_log_restart(ik_mcp_log_t *log)
