@@ -29,6 +29,23 @@ static char *fold(char *text)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
+/* Appends a text as JSON writes it. False: it was cut. */
+static bool append_beginning(ik_buffer_t *out, const char *text, size_t len)
+{
+    size_t most = out->len + IK_SUMMARY_VALUE_MAX;
+    bool valid;
+    for (size_t i = 0, step; i < len; i += step) {
+        size_t before = out->len;
+        step = ik_utf8_step(text + i, len - i, &valid);
+        ik_json_append_escaped(out, text + i, step);
+        if (out->len > most) {
+            out->len = before;
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Appends a value as it is written, cut when it is long. */
 static void append_value(ik_buffer_t *out, ik_json_span_t value)
 {
@@ -39,9 +56,8 @@ static void append_value(ik_buffer_t *out, ik_json_span_t value)
         ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the value */
         ik_json_append_decoded(&text, value);
         ik_buffer_append_byte(out, '"');
-        ik_json_append_escaped(out, text.data,
-                               ik_utf8_cut(text.data, text.len, IK_SUMMARY_VALUE_MAX));
-        ik_buffer_append_format(out, "%s\"", ellipsis);
+        bool whole = append_beginning(out, text.data, text.len);
+        ik_buffer_append_format(out, "%s\"", whole ? "" : ellipsis);
         ik_buffer_reset(&text);
     } else {
         ik_buffer_append(out, value.text, ik_utf8_cut(value.text, value.len, IK_SUMMARY_VALUE_MAX));

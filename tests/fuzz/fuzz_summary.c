@@ -10,9 +10,8 @@
 #include "conversation/tool_fields.h"
 #include "pieces.h"
 
-/* A name and a value may begin just below the maximum; a value may consist of control characters,
- * which have six bytes each when they are escaped. */
-enum { SLACK = (1 + 6) * IK_SUMMARY_VALUE_MAX + 64 };
+/* A name and a value may begin just below the maximum; what stands between and behind them. */
+enum { SLACK = 2 * IK_SUMMARY_VALUE_MAX + 16 };
 
 /* Cut where it is long, and one line. */
 static void check_line(const char *line, size_t most)

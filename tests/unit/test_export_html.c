@@ -11,6 +11,7 @@
 #include "export/html_escape.h"
 #include "export/html_markdown.h"
 #include "export/html_style.h"
+#include "repeat.h"
 #include "store/sqlite/store_sqlite.h"
 #include "store_log.h"
 #include "suite.h"
@@ -159,15 +160,6 @@ START_TEST(markdown_is_rendered)
 }
 END_TEST
 
-static char *repeat(const char *text, size_t count)
-{
-    ik_buffer_t out = new_buffer();
-    for (size_t i = 0; i < count; i++) {
-        ik_buffer_append_text(&out, text);
-    }
-    return ik_buffer_finish(&out);
-}
-
 static size_t count(const char *text, const char *wanted)
 {
     size_t found = 0;
@@ -181,7 +173,7 @@ static size_t count(const char *text, const char *wanted)
 START_TEST(nesting_has_an_end)
 {
     ik_buffer_t out = new_buffer();
-    char *text = ik_sprintf(ctx, "%sdeep [a](https://b) ![c](https://d)", repeat("> ", 500));
+    char *text = ik_sprintf(ctx, "%sdeep [a](https://b) ![c](https://d)", repeat(ctx, "> ", 500));
     ck_assert(ik_html_markdown_append(&out, text, strlen(text)));
     ck_assert_uint_lt(count(out.data, "<blockquote>"), 100);
     ck_assert_uint_eq(count(out.data, "<blockquote>"), count(out.data, "</blockquote>"));
@@ -195,8 +187,8 @@ START_TEST(links_do_not_nest_at_any_depth)
 {
     for (size_t depth = 50; depth < 70; depth++) {
         ik_buffer_t out = new_buffer();
-        char *text =
-            ik_sprintf(ctx, "%s[x ![y](z) ![u](https://v)](https://w) [p](q)", repeat("> ", depth));
+        char *text = ik_sprintf(ctx, "%s[x ![y](z) ![u](https://v)](https://w) [p](q)",
+                                repeat(ctx, "> ", depth));
         ck_assert(ik_html_markdown_append(&out, text, strlen(text)));
         ck_assert_uint_le(count(out.data, "<a "), 1);
         ck_assert_uint_eq(count(out.data, "<a "), count(out.data, "</a>"));
@@ -207,12 +199,12 @@ END_TEST
 START_TEST(what_becomes_too_much_is_not_rendered)
 {
     ik_buffer_t out = new_buffer();
-    char *head = repeat("|a", 5000);
-    char *line = repeat("|---", 5000);
-    char *table = ik_sprintf(ctx, "%s|\n%s|\n%s", head, line, repeat("|x\n", 5000));
+    char *head = repeat(ctx, "|a", 5000);
+    char *line = repeat(ctx, "|---", 5000);
+    char *table = ik_sprintf(ctx, "%s|\n%s|\n%s", head, line, repeat(ctx, "|x\n", 5000));
     ck_assert(!ik_html_markdown_append(&out, table, strlen(table)));
     ck_assert_uint_eq(out.len, 0);
-    char *text = repeat("x", 300 * 1024);
+    char *text = repeat(ctx, "x", 300 * 1024);
     ck_assert(!ik_html_markdown_append(&out, text, strlen(text)));
     ck_assert_uint_eq(out.len, 0);
 }
@@ -512,7 +504,7 @@ START_TEST(long_texts_are_cut_between_characters)
 {
     begin();
     call("x", "t", "{}");
-    char *text = ik_sprintf(ctx, "x%s", repeat("é", 150000));
+    char *text = ik_sprintf(ctx, "x%s", repeat(ctx, "é", 150000));
     ik_buffer_t output = new_buffer();
     ik_buffer_append_text(&output, "{\"result\":");
     ik_json_append_text(&output, text);

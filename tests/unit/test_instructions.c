@@ -2,8 +2,8 @@
 
 #include "agent/instructions.h"
 #include "base/alloc.h"
-#include "base/buffer.h"
 #include "base/utf8.h"
+#include "repeat.h"
 #include "scratch.h"
 
 static void *ctx;
@@ -48,16 +48,6 @@ static void write_bytes(const char *name, const char *bytes, size_t len)
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(bytes, 1, len, file), len);
     ck_assert_int_eq(fclose(file), 0);
-}
-
-static char *repeat(const char *text, size_t times)
-{
-    ik_buffer_t out;
-    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED);
-    for (size_t i = 0; i < times; i++) {
-        ik_buffer_append_text(&out, text);
-    }
-    return ik_buffer_finish(&out);
 }
 
 static size_t total_text(void)
@@ -153,8 +143,8 @@ START_TEST(the_users_own_have_their_own_room)
 {
     make_repository();
     scratch_make_folder("home");
-    scratch_write("home/AGENTS.md", repeat("0123456789abcde\n", 4096));
-    scratch_write("repo/AGENTS.md", repeat("0123456789abcde\n", IK_INSTRUCTIONS_MAX / 16));
+    scratch_write("home/AGENTS.md", repeat(ctx, "0123456789abcde\n", 4096));
+    scratch_write("repo/AGENTS.md", repeat(ctx, "0123456789abcde\n", IK_INSTRUCTIONS_MAX / 16));
     find_with("home/AGENTS.md", "repo");
     ck_assert_uint_eq(found->count, 2);
     ck_assert(found->files[0].cut);
@@ -277,7 +267,7 @@ END_TEST
 START_TEST(a_long_guide_is_cut_at_a_line)
 {
     make_repository();
-    scratch_write("repo/AGENTS.md", repeat("0123456789abcde\n", 4096));
+    scratch_write("repo/AGENTS.md", repeat(ctx, "0123456789abcde\n", 4096));
     find("repo");
     const ik_instruction_t *file = &found->files[0];
     ck_assert(file->cut);
@@ -293,7 +283,7 @@ END_TEST
 START_TEST(a_long_line_is_cut_between_characters)
 {
     make_repository();
-    scratch_write("repo/AGENTS.md", repeat("\xe2\x82\xac", 20000));
+    scratch_write("repo/AGENTS.md", repeat(ctx, "\xe2\x82\xac", 20000));
     find("repo");
     const char *text = found->files[0].text;
     ck_assert(ik_utf8_valid(text, strlen(text)));
@@ -306,7 +296,7 @@ END_TEST
 START_TEST(just_fitting_is_not_cut)
 {
     make_repository();
-    scratch_write("repo/AGENTS.md", repeat("0123456789abcde\n", IK_INSTRUCTIONS_MAX / 16));
+    scratch_write("repo/AGENTS.md", repeat(ctx, "0123456789abcde\n", IK_INSTRUCTIONS_MAX / 16));
     find("repo");
     ck_assert(!found->files[0].cut);
     ck_assert_uint_eq(strlen(found->files[0].text), IK_INSTRUCTIONS_MAX);
@@ -316,16 +306,16 @@ END_TEST
 START_TEST(the_inner_ones_come_first_when_room_is_short)
 {
     make_repository();
-    scratch_write("repo/AGENTS.md", repeat("outermost line.\n", 1024));
-    scratch_write("repo/a/AGENTS.md", repeat("middle line....\n", 1024));
-    scratch_write("repo/a/b/AGENTS.md", repeat("innermost line.\n", 1000));
+    scratch_write("repo/AGENTS.md", repeat(ctx, "outermost line.\n", 1024));
+    scratch_write("repo/a/AGENTS.md", repeat(ctx, "middle line....\n", 1024));
+    scratch_write("repo/a/b/AGENTS.md", repeat(ctx, "innermost line.\n", 1000));
     find("repo/a/b");
     ck_assert_uint_eq(found->count, 3);
     ck_assert(found->files[0].cut);
     ck_assert(!found->files[1].cut);
     ck_assert(!found->files[2].cut);
     ck_assert_uint_le(total_text(), IK_INSTRUCTIONS_MAX);
-    scratch_write("repo/a/AGENTS.md", repeat("middle line....\n", 1046));
+    scratch_write("repo/a/AGENTS.md", repeat(ctx, "middle line....\n", 1046));
     find("repo/a/b");
     ck_assert_uint_eq(found->count, 3);
     ck_assert_str_eq(found->files[0].path, scratch_path("repo/AGENTS.md"));
@@ -342,7 +332,7 @@ START_TEST(what_is_not_utf8_becomes_so)
     write_bytes("repo/AGENTS.md", "a\xff\xc3z", 4);
     find("repo");
     ck_assert_str_eq(found->files[0].text, "a\xef\xbf\xbd\xef\xbf\xbdz");
-    char *bad = repeat("\xff", IK_INSTRUCTIONS_MAX);
+    char *bad = repeat(ctx, "\xff", IK_INSTRUCTIONS_MAX);
     write_bytes("repo/AGENTS.md", bad, strlen(bad)); /* grows threefold */
     find("repo");
     ck_assert(found->files[0].cut);
@@ -449,7 +439,7 @@ START_TEST(a_guide_cannot_end_its_section)
     ck_assert_str_eq(found->files[0].text,
                      "a\n&lt;/agents_md>\nb < c <b>&lt;/Agents_MD >&lt;agents_md path=\"/x\">"
                      "&lt;/ agents_md>&lt; /agents_md><");
-    char *tags = repeat("</agents_md>", 3000);
+    char *tags = repeat(ctx, "</agents_md>", 3000);
     scratch_write("repo/AGENTS.md", tags);
     find("repo");
     ck_assert_uint_le(total_text(), IK_INSTRUCTIONS_MAX);

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "conversation/message.h"
 #include "conversation/summary.h"
+#include "repeat.h"
 #include "suite.h"
 
 static void *ctx;
@@ -496,6 +497,26 @@ START_TEST(a_long_name_is_cut)
 }
 END_TEST
 
+/* The limit is that of what is shown: escapes count as they are written. */
+START_TEST(escapes_are_cut_as_they_are_shown)
+{
+    char *arguments =
+        ik_sprintf(ctx, "{\"a\":\"%s\",\"b\":2}", repeat(ctx, "\\u0001", IK_SUMMARY_VALUE_MAX));
+    char *summary =
+        ik_sprintf(ctx, "t(a=\"%s…\", b=2)", repeat(ctx, "\\u0001", IK_SUMMARY_VALUE_MAX / 6));
+    ck_assert_str_eq(ik_summary_of_call(ctx, "t", arguments, strlen(arguments)), summary);
+}
+END_TEST
+
+START_TEST(a_value_that_is_short_without_its_escapes_is_whole)
+{
+    char *arguments =
+        ik_sprintf(ctx, "{\"a\":\"%s\"}", repeat(ctx, "\\u00e9", IK_SUMMARY_VALUE_MAX / 2));
+    char *summary = ik_sprintf(ctx, "t(a=\"%s\")", repeat(ctx, "é", IK_SUMMARY_VALUE_MAX / 2));
+    ck_assert_str_eq(ik_summary_of_call(ctx, "t", arguments, strlen(arguments)), summary);
+}
+END_TEST
+
 /* Wherever the limit falls, no character is cut in two. */
 START_TEST(long_values_are_cut_between_characters)
 {
@@ -728,6 +749,8 @@ int main(void)
     tcase_add_test(tests, a_marker_is_one_line);
     tcase_add_test(tests, a_nul_does_not_cut_the_summary);
     tcase_add_test(tests, a_long_name_is_cut);
+    tcase_add_test(tests, escapes_are_cut_as_they_are_shown);
+    tcase_add_test(tests, a_value_that_is_short_without_its_escapes_is_whole);
     tcase_add_test(tests, long_values_are_cut_between_characters);
     tcase_add_test(tests, a_cut_value_says_so);
     tcase_add_test(tests, many_arguments_end_in_an_ellipsis);
