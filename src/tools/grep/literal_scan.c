@@ -6,7 +6,9 @@
 
 #ifdef __SSE2__
 #include <emmintrin.h>
+#if __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
+#endif
 #endif
 
 enum { WINDOW = 64 }; /* the rarest bytes are chosen among this many */
@@ -73,13 +75,24 @@ unsigned ik_literal_scan_cost(const char *text, size_t len, bool ignore_case)
     return first + second;
 }
 
+#ifdef __SSE2__
+static bool has_avx2(void)
+{
+#ifdef CPU_FEATURE_ACTIVE
+    /* glibc asked the processor when the program started. The other way asks again before main(),
+     * which a virtual machine intercepts: a tenth of a short run. */
+    return CPU_FEATURE_ACTIVE(AVX2);
+#else
+    return __builtin_cpu_supports("avx2");
+#endif
+}
+#endif
+
 void ik_literal_scan_init(ik_literal_scan_t *scan, bool ignore_case)
 {
     *scan = (ik_literal_scan_t){.ignore_case = ignore_case};
 #ifdef __SSE2__
-    /* The C library asked the processor when the program started. __builtin_cpu_supports() would
-     * ask again before main(), which a virtual machine intercepts: a tenth of a short run. */
-    scan->avx2 = CPU_FEATURE_ACTIVE(AVX2);
+    scan->avx2 = has_avx2();
 #endif
 }
 
