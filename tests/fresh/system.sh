@@ -20,8 +20,12 @@ say() {
     echo "== $(($(date +%s) - begin)) s: $*"
 }
 
+# The folder becomes the root of a mount namespace: in a mere chroot the kernel allows no user
+# namespaces, and tools would be confined less than on a real system.
 inside() {
-    chroot "$system" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@" < /dev/null
+    # shellcheck disable=SC2016
+    unshare --mount sh -c 'cd "$0" && pivot_root . . && umount -l . && exec chroot . "$@"' "$system" \
+        env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@" < /dev/null
 }
 
 inside_as() {
@@ -46,10 +50,9 @@ leave() {
 end_system() {
     if [ -z "$system" ]; then return 0; fi
     # An interrupted run leaves processes behind, and they hold the mounts.
-    for process in /proc/[0-9]*; do
-        if [ "$(readlink "$process/root")" = "$system" ]; then kill -KILL "${process#/proc/}"; fi
-    done
-    sleep 0.2
+    find -L /proc/[0-9]*/root -maxdepth 0 -samefile "$system" 2> /dev/null |
+        while IFS=/ read -r _ _ process _; do kill -KILL "$process"; done
+    sleep 1
     for mount in dev/pts dev/shm sys proc; do
         if mountpoint -q "$system/$mount"; then umount "$system/$mount"; fi
     done
