@@ -176,23 +176,21 @@ static void check_bytes(ik_tool_images_t *images)
     }
 }
 
-/* Decodes base64 into the bytes at hand, after "data:image/png;base64," and without white space,
- * which many programs put into it. */
+/* Decodes base64 into the bytes at hand, without white space, which many programs put into it, and
+ * after "data:image/png;base64,". */
 static bool decode(ik_tool_images_t *images, ik_json_span_t literal)
 {
     size_t len;
     char *text = ik_json_decode(NULL, literal, &len);
-    size_t from = 0;
     size_t kept = 0;
-    if (strncmp(text, "data:", 5) == 0 && memchr(text, ',', len) != NULL) {
-        from = (size_t)((char *)memchr(text, ',', len) - text) + 1;
-    }
-    for (size_t i = from; i < len; i++) {
+    for (size_t i = 0; i < len; i++) {
         if (text[i] == '\0' || strchr(" \t\r\n\f\v", text[i]) == NULL) {
             text[kept++] = text[i];
         }
     }
-    bool valid = ik_base64_append_decoded(&images->bytes, text, kept);
+    const char *comma = kept >= 5 && memcmp(text, "data:", 5) == 0 ? memchr(text, ',', kept) : NULL;
+    size_t from = comma == NULL ? 0 : (size_t)(comma - text) + 1;
+    bool valid = ik_base64_append_decoded(&images->bytes, text + from, kept - from);
     talloc_free(text);
     return valid;
 }

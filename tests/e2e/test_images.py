@@ -224,7 +224,8 @@ class Checked(ImageTest):
     def test_base64_as_programs_write_it(self):
         text = encoded(PNG)
         wrapped = "\n".join(text[i:i + 20] for i in range(0, len(text), 20)) + "\r\n\t "
-        for data in (wrapped, "data:image/png;base64," + text, "data:image/jpg;base64," + wrapped):
+        for data in (wrapped, "data:image/png;base64," + text, "data:image/jpg;base64," + wrapped,
+                     "\n data:image/png;base64,\n" + wrapped):
             (entry,) = self.entries({"data": data, "media_type": "image/png"})
             self.assertEqual(entry, {"media_type": "image/png", "width": 1, "height": 1,
                                      "bytes": 70})
