@@ -226,10 +226,17 @@ bool ik_workspace_is_image(const ik_workspace_t *workspace, const char *path)
 
 /* --- @FILE ------------------------------------------------------------------------------- */
 
-static bool is_named(const ik_workspace_images_t *images, const char *sha256)
+/* What is named twice is sent once; a copy under another name is another picture. */
+static bool is_same(const ik_msg_image_t *one, const ik_msg_image_t *other)
+{
+    return strcmp(one->sha256.hex, other->sha256.hex) == 0 && strcmp(one->name, other->name) == 0;
+}
+
+static bool is_named(const ik_workspace_images_t *images, const ik_msg_image_t *facts)
 {
     for (size_t i = 0; i < images->count; i++) {
-        if (strcmp(images->entries[i]->facts.sha256.hex, sha256) == 0) {
+        const entry_t *entry = images->entries[i];
+        if (entry->scale == NULL && is_same(&entry->facts, facts)) {
             return true;
         }
     }
@@ -248,7 +255,7 @@ static entry_t *create_entry(ik_workspace_images_t *images, const char *shown)
 static void add_entry(entry_t *entry, const res_t *loaded)
 {
     ik_workspace_images_t *images = entry->images;
-    bool twice = is_ok(loaded) && entry->scale == NULL && is_named(images, entry->facts.sha256.hex);
+    bool twice = is_ok(loaded) && entry->scale == NULL && is_named(images, &entry->facts);
     bool added = is_ok(loaded) && !twice && images->count < IK_WORKSPACE_IMAGES_MAX;
     images->left_out += is_ok(loaded) && !twice && !added;
     if (added) {
@@ -376,7 +383,7 @@ static size_t collect(const ik_workspace_images_t *images, ik_msg_image_t *all, 
 {
     for (size_t i = 0; images != NULL && i < images->count; i++) {
         size_t k = 0;
-        while (k < count && strcmp(all[k].sha256.hex, images->entries[i]->facts.sha256.hex) != 0) {
+        while (k < count && !is_same(&all[k], &images->entries[i]->facts)) {
             k++;
         }
         if (k == count && count < IK_WORKSPACE_IMAGES_MAX) {

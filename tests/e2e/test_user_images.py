@@ -58,6 +58,12 @@ class OptionTest(ImageTest):
         self.assertEqual([(i["name"], i["media_type"]) for i in self.sent(turn)],
                          [("a.png", "image/png"), ("b.gif", "image/gif")])
 
+    def test_a_copy_under_another_name_is_another_picture(self):
+        for name in ("before.png", "after.png"):
+            self.put(name, SHOT)
+        self.assertEqual(self.names("Equal? @after.png @before.png @after.png", "--image", "before.png"),
+                         (["before.png", "after.png"], []))
+
     def test_the_kind_is_that_of_the_content(self):
         self.put("lies.jpg", SHOT)
         turn = self.ask([Answer("Yes.")], "--image", "lies.jpg")
