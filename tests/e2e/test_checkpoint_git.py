@@ -384,8 +384,8 @@ class NotClean(GitTest):
         git(self.project, "checkout", "-q", "-")
         self.put("run.sh", "main\n")
         self.commit()
-        subprocess.run(["git", "merge", "side"], cwd=self.project, env=clean_env(),
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with self.assertRaisesRegex(AssertionError, "CONFLICT"):
+            git(self.project, "merge", "side")
         self.assertIn(b"<<<<", self.read("project/run.sh"))
         self.undo_brings_back(self.change_all)
 
