@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/markdown_code.h"
 #include "command/command_list.h"
 
 /* --- code blocks, as md4c sees them -------------------------------------------------------- */
@@ -13,7 +14,7 @@ typedef struct {
     int64_t wanted; /* from 1; 0: the last one */
     int64_t count;
     bool inside; /* a block that may be the wanted one */
-    ik_buffer_t code;
+    ik_markdown_code_t code;
 } blocks_t;
 
 static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *data)
@@ -23,7 +24,9 @@ static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *data)
     if (type == MD_BLOCK_CODE) {
         blocks->count++;
         blocks->inside = blocks->wanted == 0 || blocks->wanted == blocks->count;
-        blocks->code.len = blocks->inside ? 0 : blocks->code.len;
+        if (blocks->inside) {
+            ik_markdown_code_begin(&blocks->code);
+        }
     }
     return 0;
 }
@@ -49,7 +52,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *dat
     (void)type;
     blocks_t *blocks = data;
     if (blocks->inside) {
-        ik_buffer_append(&blocks->code, text, len);
+        ik_markdown_code_append(&blocks->code, text, len);
     }
     return 0;
 }
@@ -84,7 +87,7 @@ static void copy_code(ik_command_host_t *host, const ik_command_args_t *args, co
                       int64_t wanted)
 {
     blocks_t blocks = {.wanted = wanted};
-    ik_buffer_init(&blocks.code, args, IK_BUFFER_UNLIMITED); /* bounded by the answer */
+    ik_markdown_code_init(&blocks.code, args, answer, strlen(answer));
     find_blocks(answer, &blocks);
     if (blocks.count == 0) {
         host->screen->print_line(host, "The last answer has no code block.");
@@ -93,7 +96,8 @@ static void copy_code(ik_command_host_t *host, const ik_command_args_t *args, co
                                  ik_sprintf(args, "The last answer has %" PRId64 " code block%s.",
                                             blocks.count, blocks.count == 1 ? "" : "s"));
     } else {
-        host->screen->copy(host, blocks.code.len == 0 ? "" : blocks.code.data, blocks.code.len);
+        const ik_buffer_t *code = &blocks.code.text;
+        host->screen->copy(host, code->len == 0 ? "" : code->data, code->len);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/markdown_code.h"
 #include "base/utf8.h"
 #include "export/html_code.h"
 #include "export/html_escape.h"
@@ -28,7 +29,7 @@ typedef struct {
     size_t depth; /* elements nested deeper than MOST_DEPTH get no tags */
     bool in_link;
     bool in_code; /* a code block, collected in code */
-    ik_buffer_t code;
+    ik_markdown_code_t code;
     char *language;
 } page_t;
 
@@ -249,20 +250,21 @@ static void open_numbers(page_t *page, const MD_BLOCK_OL_DETAIL *detail)
 static void open_code(page_t *page, const MD_BLOCK_CODE_DETAIL *detail)
 {
     page->in_code = true;
-    page->code.len = 0;
+    ik_markdown_code_begin(&page->code);
     page->language = decode(NULL, &detail->lang);
     push(page, "<pre><code>", "</code></pre>\n");
 }
 
 static void close_code(page_t *page)
 {
+    const ik_buffer_t *code = &page->code.text;
     const ik_code_language_t *language =
         ik_code_colour_find(page->language, strlen(page->language));
     bool is_diff = strcmp(page->language, "diff") == 0 || strcmp(page->language, "patch") == 0;
-    if (page->code.len > 0 && is_diff) {
-        ik_html_code_append_diff(page->out, page->code.data, page->code.len);
-    } else if (page->code.len > 0) {
-        ik_html_code_append(page->out, language, page->code.data, page->code.len);
+    if (code->len > 0 && is_diff) {
+        ik_html_code_append_diff(page->out, code->data, code->len);
+    } else if (code->len > 0) {
+        ik_html_code_append(page->out, language, code->data, code->len);
     }
     close_last(page);
     page->in_code = false;
@@ -410,7 +412,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *dat
         break;
     default:
         if (page->in_code) {
-            ik_buffer_append(&page->code, text, len);
+            ik_markdown_code_append(&page->code, text, len);
         } else {
             append_text(page, type, text, len);
         }
@@ -437,7 +439,7 @@ bool ik_html_markdown_append(ik_buffer_t *out, const char *text, size_t len)
     ik_buffer_t html;
     page_t page = {.out = &html};
     ik_buffer_init(&html, scratch, ROOM + GROWTH * len);
-    ik_buffer_init(&page.code, scratch, IK_BUFFER_UNLIMITED); /* bounded by LONGEST */
+    ik_markdown_code_init(&page.code, scratch, text, len);
     bool done = md_parse(text, (MD_SIZE)len, &parser, &page) == 0 && html.dropped == 0;
     if (done) {
         ik_buffer_append(out, html.data, html.len);

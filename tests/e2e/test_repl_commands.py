@@ -749,7 +749,7 @@ class ShowTest(CommandTest):
 
 
 class CopyTest(CommandTest):
-    CODE = "def f():\n    return 'ä'\n"
+    CODE = "def f():\n\treturn 'ä'\n"
     TEXT = f"Words first:\n\n```python\n{CODE}```\n\nand\n\n```\nlast\n```\n"
 
     def start_answered(self):

@@ -111,6 +111,12 @@ static const struct {
     {"```c\nint a; // <b>\n```", "<pre><code><span class=\"k\">int</span> a; "
                                  "<span class=\"c\">// &lt;b&gt;</span>\n</code></pre>\n"},
     {"```\"><script>\na\n```", "<pre><code>a\n</code></pre>\n"},
+    {"```\nall:\n\tcc\n  \tcc\n\t  \tcc\n```",
+     "<pre><code>all:\n\tcc\n  \tcc\n\t  \tcc\n</code></pre>\n"},
+    {"1. ```\n   all:\n   \tcc\n     cc\n   ```",
+     "<ol start=\"1\">\n<li><pre><code>all:\n\tcc\n  cc\n</code></pre>\n</li>\n</ol>\n"},
+    {"> ```\n> \tcc\n> ```", "<blockquote>\n<pre><code>\tcc\n</code></pre>\n</blockquote>\n"},
+    {"    \ta\n\t\tb\n\n\tc\n", "<pre><code>\ta\n\tb\n\nc\n</code></pre>\n"},
     {"```\n\n```", "<pre><code>\n</code></pre>\n"},
     {"```diff\n+a\n-b\n```", "<pre><code><span class=\"l add\">+a\n</span>"
                              "<span class=\"l del\">-b\n</span></code></pre>\n"},
