@@ -811,6 +811,7 @@ static void end(ik_repl_t *repl)
     ik_repl_shell_cancel(repl);
     TALLOC_FREE(repl->setup);
     ik_workspace_stop(repl->workspace, LEAVING_MS);
+    ik_view_end_editor(repl->view);
     save_draft(repl);
     end_jobs(repl);
     say_farewell(repl);

@@ -633,7 +633,7 @@ void ik_view_close(ik_view_t *view)
     ik_timer_stop(view->spinner);
     ik_timer_stop(view->frame);
     ik_timer_stop(view->escape);
-    TALLOC_FREE(view->editing);
+    ik_view_end_editor(view);
     ik_view_await_answers(view);
     if (view->pager != NULL) {
         close_pager(view);

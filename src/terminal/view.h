@@ -53,6 +53,8 @@ void ik_view_open(ik_view_t *view);
 /* Prints the remaining rows, restores the terminal and ends drawing. Freeing the view does so, too.
  */
 void ik_view_close(ik_view_t *view);
+/* Ends the external editor, if there is one. What it has saved is the draft. */
+void ik_view_end_editor(ik_view_t *view);
 
 /* The target for rows, which are printed with the next frame and wrapped for its width. */
 ik_rows_t ik_view_rows(ik_view_t *view);

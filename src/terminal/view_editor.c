@@ -41,21 +41,22 @@ static void set_text(editing_t *editing, const char *text)
     }
 }
 
-/* Drops the final newline, which write_draft or the editor added. */
-static void take_text(editing_t *editing)
+/* Drops NUL bytes, which a draft cannot hold, and the final newline, which write_draft or the
+ * editor added. */
+static res_t take_text(editing_t *editing)
 {
     char *text;
     size_t len;
-    res_t read = ik_file_read(editing, editing->file, IK_EDITOR_MAX, &text, &len);
-    if (is_err(&read)) {
-        say(editing->view, read.message);
-        return;
+    size_t kept = 0;
+    TRY(ik_file_read(editing, editing->file, IK_EDITOR_MAX, &text, &len));
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] != '\0') {
+            text[kept++] = text[i];
+        }
     }
-    if (len > 0 && text[len - 1] == '\n') {
-        text[len - 1] = '\0';
-    }
+    text[kept - (kept > 0 && text[kept - 1] == '\n')] = '\0';
     set_text(editing, text);
-    editing->view->listener.on_draft(editing->view->listener.data);
+    return OK;
 }
 
 static void return_to_view(ik_view_t *view)
@@ -73,16 +74,25 @@ static void on_end(void *data, int status)
     editing_t *editing = data;
     ik_view_t *view = editing->view;
     return_to_view(view);
-    if (status == 0) {
-        take_text(editing);
+    res_t taken = status == 0 ? take_text(editing)
+                              : ERR(SYSTEM,
+                                    "The editor failed with status %d; the draft is unchanged. Set "
+                                    "VISUAL or EDITOR to choose another one.",
+                                    status);
+    if (is_err(&taken)) {
+        say(view, taken.message);
     } else {
-        say(view, ik_sprintf(editing,
-                             "The editor failed with status %d; the draft is unchanged. Set EDITOR "
-                             "to choose another one.",
-                             status));
+        view->listener.on_draft(view->listener.data);
     }
-    view->editing = NULL;
-    talloc_free(editing);
+    TALLOC_FREE(view->editing);
+}
+
+void ik_view_end_editor(ik_view_t *view)
+{
+    if (view->editing != NULL) {
+        (void)take_text(view->editing); /* the draft stays where that fails */
+        TALLOC_FREE(view->editing);
+    }
 }
 
 static const char *choose_editor(void)

@@ -161,6 +161,17 @@ class TypedTest(InterplayTest):
         t.wait_for("The request is not valid.")
         self.check_draft(t, "queued\ndraft\nedited")
 
+    def test_what_an_editor_saved_survives_the_end_of_the_terminal(self):
+        gate = os.path.join(self.dir, "saved")
+        editor = self.write("editor", f"#!/bin/sh\nprintf 'a\\0b\\n' >> \"$1\"; : > {gate}\n"
+                                      "while :; do sleep 0.05; done\n", 0o755)
+        t = self.ready(env={"EDITOR": editor})
+        t.send("draft" + CTRL_G)
+        t.wait_until(lambda: os.path.exists(gate), "saved file")
+        t.hang_up()
+        t.wait_exit()
+        self.assertEqual(self.saved(), ["draft\nab"])
+
     def test_together_with_the_key_of_the_editor(self):
         editor = self.write("editor", "#!/bin/sh\necho edited >> \"$1\"\n", 0o755)
         t = self.ready(env={"EDITOR": editor})
