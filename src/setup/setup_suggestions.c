@@ -37,6 +37,7 @@ static bool has_target(const char *line, size_t len, const char *target)
     const char *colon = memchr(line, ':', len);
     size_t target_len = strlen(target);
     if (colon == NULL || *line == '\t' || *line == '#' ||
+        memchr(line, '=', (size_t)(colon - line)) != NULL ||
         (colon + 1 < line + len && colon[1] == '=')) {
         return false;
     }

@@ -114,7 +114,7 @@ static const struct {
     {"Makefile", "test:\n\ttrue\n", "run make test and fix what fails"},
     {"makefile", "all check test : x\n", "run make test and fix what fails"},
     {"GNUmakefile", "x:\n\ntest::x", "run make test and fix what fails"},
-    {"Makefile", "test := no\ntests: a\n\ttest: no\n# test: no\na: test\ntest-all:\n", NULL},
+    {"Makefile", "test := no\ntest = a:b\ntests: a\n\ttest: no\n# test: no\na: test\ntest-all:\n", NULL},
     {"Makefile", ".PHONY: test\n", NULL},
     {"Makefile", "", NULL},
     {"package.json", "{\"scripts\": {\"test\": \"jest\"}}", "run npm test and fix what fails"},
