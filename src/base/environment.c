@@ -13,7 +13,7 @@ static const ik_environment_t table[] = {
     {"IKIGAI_MODEL", USER, "the model; overrides `model` of the configuration"},
     {"IKIGAI_DB", USER, "where sessions are kept; overrides `db` of the configuration"},
     {"NO_COLOR", USER,
-     "if set, no colours on the terminal; a conversation still uses bold and dim"},
+     "if set and not empty, no colours on the terminal; a conversation still uses bold and dim"},
     {"COLORTERM", USER,
      "`truecolor` or `24bit`: a conversation uses 24-bit colours, else the nearest of 256"},
     {"TERM", USER, "`dumb`: plain lines without escape sequences"},
