@@ -59,8 +59,8 @@ class ReplTest(TerminalTest):
             pass
 
     def start(self, script=None, *args, columns=80, rows=24, env=None, answers=MODERN, first=False,
-              **options):
-        """first: a start that may offer the setup."""
+              until=PROMPT, **options):
+        """first: a start that may offer the setup. until: what it shows when it has begun."""
         if script is not None:
             self.serve(script)
         elif not first:
@@ -68,7 +68,7 @@ class ReplTest(TerminalTest):
         t = self.terminal([IKIGAI, *args], columns=columns, rows=rows, cwd=self.project,
                           env=clean_env(**{"IKIGAI_HOME": self.home, "TERM": "xterm-256color",
                                            **(env or {})}), answers=answers, **options)
-        t.wait_for(PROMPT)
+        t.wait_for(until)
         return t
 
     def ready(self, script=None, *args, **options):

@@ -1,4 +1,5 @@
 """What the documents show is true: tables are those of the program, examples run as they stand."""
+import glob
 import importlib.util
 import json
 import os
@@ -180,9 +181,9 @@ class Manuals(unittest.TestCase):
     def test_what_the_offline_model_does(self):
         shown = read("docs", "headless.md").split("ikigai -p \"find src/tools/*/main.c\"\n")[1]
         with tempfile.TemporaryDirectory(prefix="ikigai-test-") as folder:
-            for name in ("bash", "file_edit", "file_read", "file_write", "glob", "grep"):
-                os.makedirs(os.path.join(folder, "src", "tools", name))
-                open(os.path.join(folder, "src", "tools", name, "main.c"), "w").close()
+            for path in glob.glob("src/tools/*/main.c", root_dir=ROOT):
+                os.makedirs(os.path.join(folder, os.path.dirname(path)))
+                open(os.path.join(folder, path), "w").close()
             env = clean_env(IKIGAI_HOME=os.path.join(folder, "home"))
             done = subprocess.run([IKIGAI, "-p", "find src/tools/*/main.c"], env=env, cwd=folder,
                                   stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE,

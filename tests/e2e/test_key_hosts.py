@@ -70,12 +70,11 @@ class Terminal(ReplTest):
     def begin(self):
         self.configure(model="openai/gpt-5",
                        providers={"openai": {"base_url": GATEWAY + "/v1"}})
-        t = self.terminal_ready()
-        t.wait_for("The key of openai would be sent to http://gateway.invalid:8443")
-        return t
+        return self.terminal_ready(
+            until="The key of openai would be sent to http://gateway.invalid:8443")
 
-    def terminal_ready(self):
-        return self.start(None, first=True, env={"OPENAI_API_KEY": KEY})
+    def terminal_ready(self, **options):
+        return self.start(None, first=True, env={"OPENAI_API_KEY": KEY}, **options)
 
     def hosts(self):
         path = os.path.join(self.home, "permissions.json")
