@@ -126,17 +126,20 @@ class ScratchTest(unittest.TestCase):
         os.chmod(self.dir, 0o755)
         self.addCleanup(self.remove_scratch)
 
-    def remove_scratch(self):
+    def open_folders(self):
         for where, folders, _ in os.walk(self.dir):
             for folder in folders:  # before os.walk enters it
                 if not os.path.islink(os.path.join(where, folder)):
                     os.chmod(os.path.join(where, folder), 0o755)
+
+    def remove_scratch(self):
         for attempt in range(200):
             try:
+                self.open_folders()
                 return shutil.rmtree(self.dir, onerror=ignore_missing)
             except OSError as error:
-                # The kernel is still dismantling the room of a program that was killed.
-                if error.errno != errno.ENOTEMPTY or attempt == 199:
+                # The kernel is still making or dismantling the room of a program that was killed.
+                if error.errno not in (errno.ENOTEMPTY, errno.EACCES, errno.ENOENT) or attempt == 199:
                     raise
                 time.sleep(0.05)
 

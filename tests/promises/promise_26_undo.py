@@ -25,6 +25,8 @@ NAMES = [b"a.txt", b"b.c", b"README", b"Readme", b"run.sh", b"data.bin", b"x.log
 TEXTS = [b"", b"one\n", b"one\ntwo\nthree\n", b"no newline", b"crlf\r\nline\r\n", b"\0binary\0",
          bytes(range(256)), b"same size 1\n", b"same size 2\n"]
 PROJECTS = ("plain", "git", "packed", "sub-folder", "autocrlf")
+# Who is not root cannot see what is in a folder without its x bit.
+GUARD = "" if os.geteuid() == 0 else 'test -d "./$a" || test -d "./$c" || '
 # A project is left for a new one after so many turns.
 LIFE = 25
 
@@ -125,7 +127,7 @@ class Project:
         command = rng.choice([
             'mkdir -p "$(dirname -- "./$b")"; cp {content} "./$b"', 'cat {content} >> "./$a"',
             'cp {content} "./$a"', 'rm -f "./$a"', 'mkdir -p "$(dirname -- "./$b")"; mv "./$a" "./$b"',
-            'chmod {mode} "./$a"', 'chmod {mode} "./$a" "./$c"', 'ln -sfn "$b" "./$a"',
+            '{guard}chmod {mode} "./$a"', '{guard}chmod {mode} "./$a" "./$c"', 'ln -sfn "$b" "./$a"',
             'ln -sfn ../elsewhere "./$b"', 'rm -rf "./$(dirname -- "$a")" 2>/dev/null', ': > "./$a"',
             'touch "./$a"', 'sed -i s/one/1/ "./$a"', 'rm -f "./$a"; mkdir "./$a"; echo x > "./$a/in"',
             'cp {content} "./$a.new" && mv "./$a.new" "./$a"', 'mv src Src', 'mv Src src',
@@ -139,7 +141,8 @@ class Project:
         return ("bash", {"command":
                 f"exec 9<{names}; IFS= read -rd '' a <&9; IFS= read -rd '' b <&9; "
                 f"IFS= read -rd '' c <&9; "
-                + command.format(content=content, mode=rng.choice(["600", "755", "644", "444"]))})
+                + command.format(content=content, mode=rng.choice(["600", "755", "644", "444"]),
+                                 guard=GUARD)})
 
     # ---- turns
 
