@@ -529,15 +529,19 @@ static bool rename_is_refused(int error)
 
 static int replace_existing(job_t *job)
 {
+    bool in_place = !job->options.separate; /* may be */
     bool read_only = (job->old.st_mode & 0222) == 0;
-    if (read_only || faccessat(AT_FDCWD, job->path, W_OK, AT_EACCESS) < 0) {
+    if (in_place && (read_only || faccessat(AT_FDCWD, job->path, W_OK, AT_EACCESS) < 0)) {
         return read_only ? EACCES : errno;
     }
     if (job->options.expected != NULL && !unchanged(job->options.expected, &job->old)) {
         return ESTALE;
     }
-    if (job->old.st_nlink > 1 || !find_place(&job->place, job->path, true)) {
+    if (in_place && job->old.st_nlink > 1) {
         return write_in_place(job);
+    }
+    if (!find_place(&job->place, job->path, true)) {
+        return in_place ? write_in_place(job) : errno;
     }
     /* A link in /proc/PID/fd leads to a file that its text may not name. */
     struct stat found;
@@ -549,7 +553,7 @@ static int replace_existing(job_t *job)
         sync_folder(job);
     }
     close_place(&job->place);
-    return rename_is_refused(error) ? write_in_place(job) : error;
+    return in_place && rename_is_refused(error) ? write_in_place(job) : error;
 }
 
 /* --- pipes, devices ----------------------------------------------------------------------- */

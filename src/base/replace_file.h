@@ -31,6 +31,9 @@ typedef struct {
     bool fast;
     /* The caller syncs the folder; for several files in one folder. */
     bool folder_later;
+    /* Other names of the file (hard links) keep its old content: the file is never written in
+     * place, so it need not be writable. */
+    bool separate;
 } ik_replace_options_t;
 
 typedef struct {

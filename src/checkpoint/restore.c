@@ -26,13 +26,20 @@ typedef struct {
     ino_t inode;
 } unsynced_t;
 
-typedef struct {
+typedef struct job {
     const ik_change_t *change;
     unsynced_t *unsynced;
     ik_entry_t now;
     ik_restore_file_t file;
-    bool skipped; /* it already is as it should be, or was not asked for */
+    bool skipped;           /* it already is as it should be, or was not asked for */
+    bool shared;            /* another job has a name of the file that is there now */
+    const struct job *twin; /* written earlier; both were names of one file. NULL: none */
 } job_t;
+
+static bool is_due(const job_t *job)
+{
+    return !job->skipped && job->file.outcome == IK_RESTORE_DONE;
+}
 
 /* --- deciding ------------------------------------------------------------------------------ */
 
@@ -110,6 +117,65 @@ static void decide(ik_place_t *place, const ik_restore_request_t *request, job_t
     }
 }
 
+/* --- hard links ---------------------------------------------------------------------------- */
+
+/* Jobs are in the order of their paths in one array. */
+static int compare_inodes(const job_t *a, const ik_entry_t *of_a, const job_t *b,
+                          const ik_entry_t *of_b)
+{
+    if (of_a->device != of_b->device) {
+        return of_a->device < of_b->device ? -1 : 1;
+    }
+    if (of_a->inode != of_b->inode) {
+        return of_a->inode < of_b->inode ? -1 : 1;
+    }
+    return a < b ? -1 : a > b;
+}
+
+static int compare_now(const void *a, const void *b)
+{
+    const job_t *x = *(job_t *const *)a;
+    const job_t *y = *(job_t *const *)b;
+    return compare_inodes(x, &x->now, y, &y->now);
+}
+
+static int compare_before(const void *a, const void *b)
+{
+    const job_t *x = *(job_t *const *)a;
+    const job_t *y = *(job_t *const *)b;
+    return compare_inodes(x, x->change->before, y, y->change->before);
+}
+
+/* Finds the jobs whose paths are names of one file now, and those whose paths were before. */
+static void find_links(const void *ctx, job_t *jobs, size_t count)
+{
+    job_t **due = ik_new_array(ctx, job_t *, count);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_due(&jobs[i])) {
+            due[n++] = &jobs[i];
+        }
+    }
+    if (n < 2) {
+        return;
+    }
+    qsort(due, n, sizeof(*due), compare_now);
+    for (size_t i = 1; i < n; i++) {
+        if (due[i]->now.device == due[i - 1]->now.device &&
+            due[i]->now.inode == due[i - 1]->now.inode) {
+            due[i]->shared = due[i - 1]->shared = true;
+        }
+    }
+    qsort(due, n, sizeof(*due), compare_before);
+    for (size_t i = 1; i < n; i++) {
+        const ik_entry_t *before = due[i]->change->before;
+        if (before->kind == IK_ENTRY_FILE &&
+            ik_entry_same_stat(before, due[i - 1]->change->before)) {
+            due[i]->twin = due[i - 1];
+        }
+    }
+}
+
 /* --- writing ------------------------------------------------------------------------------- */
 
 static void fail(job_t *job, const void *ctx, int error)
@@ -147,9 +213,11 @@ static void sync_later(unsynced_t *unsynced, int folder)
     unsynced->inode = st.st_ino;
 }
 
-/* Whether the file is still what was looked at. */
-static bool is_still(int folder, const char *name, const ik_entry_t *now, struct stat *st)
+/* Whether the file is still what was looked at. Restoring another name of the file has changed its
+ * ctime. */
+static bool is_still(int folder, const char *name, const job_t *job, struct stat *st)
 {
+    const ik_entry_t *now = &job->now;
     if (fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) != 0) {
         return now->kind == IK_ENTRY_ABSENT;
     }
@@ -159,6 +227,7 @@ static bool is_still(int folder, const char *name, const ik_entry_t *now, struct
     ik_entry_t found = {0};
     ik_entry_set_stat(&found, st);
     found.size = S_ISLNK(st->st_mode) ? now->size : found.size;
+    found.ctime_ns = job->shared ? now->ctime_ns : found.ctime_ns;
     return ik_entry_same_stat(&found, now);
 }
 
@@ -173,7 +242,7 @@ static int remove_file(ik_place_t *place, const job_t *job)
         return errno;
     }
     int error = 0;
-    if (!is_still(folder, name, &job->now, &st)) {
+    if (!is_still(folder, name, job, &st)) {
         error = ESTALE;
     } else if (unlinkat(folder, name, 0) != 0) {
         error = errno;
@@ -291,6 +360,25 @@ static int write_link(int folder, const char *name, const job_t *job, const ik_b
                : move_over(job, folder, temporary, name);
 }
 
+/* Makes the path a name of the file that was written at the twin's path. */
+static int link_again(ik_place_t *place, int folder, const char *name, const job_t *job)
+{
+    const char *path = job->twin->change->path;
+    const char *written;
+    char temporary[48];
+    int at = ik_place_at(place, &path);
+    int from = ik_safe_open_parent(at, path, &written);
+    if (from < 0) {
+        return errno;
+    }
+    choose_temporary(temporary);
+    int error = linkat(from, written, folder, temporary, 0) != 0 ? errno : 0;
+    close(from);
+    return error == 0 ? move_over(job, folder, temporary, name) : error;
+}
+
+/* A file with several names is not written but replaced: its other names are none of this job's
+ * business. Those that the turn changed as well have jobs of their own. */
 static int write_regular(int folder, const char *name, const job_t *job, const ik_buffer_t *content,
                          struct stat *st)
 {
@@ -299,16 +387,18 @@ static int write_regular(int folder, const char *name, const job_t *job, const i
     void *scratch = talloc_new(NULL);
     int error = 0;
     if (job->now.kind == IK_ENTRY_FILE || job->now.kind == IK_ENTRY_UNKEPT) {
+        bool separate = st->st_nlink > 1;
         bool same = job->now.kind == IK_ENTRY_FILE && job->now.naming == target->naming &&
                     job->now.size == target->size &&
                     memcmp(job->now.name, target->name, ik_naming_size(target->naming)) == 0;
-        if (!same && (st->st_mode & 0222) == 0) {
+        if (!same && !separate && (st->st_mode & 0222) == 0) {
             error = set_mode(folder, name, st->st_mode | 0200);
             error =
                 error == 0 && fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) != 0 ? errno : error;
         }
-        if (error == 0 && !same) {
-            ik_replace_options_t options = {.expected = st, .folder_later = true};
+        if (error == 0 && (!same || separate)) {
+            ik_replace_options_t options = {
+                .expected = st, .folder_later = true, .separate = separate};
             error = ik_replace_file(path_in(scratch, folder, name), bytes, content->len, &options)
                         .error;
         }
@@ -347,7 +437,7 @@ static int write_file(ik_place_t *place, const job_t *job)
         return errno;
     }
     int error = 0;
-    if (!is_still(folder, name, &job->now, &st)) {
+    if (!is_still(folder, name, job, &st)) {
         error = ESTALE;
     } else if (job->now.kind == IK_ENTRY_ABSENT && unlinkat(folder, name, AT_REMOVEDIR) != 0 &&
                errno != ENOENT) {
@@ -356,7 +446,8 @@ static int write_file(ik_place_t *place, const job_t *job)
         error = ENODATA;
     } else if (change->before->kind == IK_ENTRY_LINK) {
         error = write_link(folder, name, job, &content);
-    } else {
+    } else if (job->twin == NULL || !is_due(job->twin) ||
+               link_again(place, folder, name, job) != 0) {
         error = write_regular(folder, name, job, &content, &st);
     }
     close(folder);
@@ -365,11 +456,6 @@ static int write_file(ik_place_t *place, const job_t *job)
 }
 
 /* --- the whole ----------------------------------------------------------------------------- */
-
-static bool is_due(const job_t *job)
-{
-    return !job->skipped && job->file.outcome == IK_RESTORE_DONE;
-}
 
 static res_t take_states(const void *ctx, ik_place_t *place, const job_t *jobs, size_t count,
                          ik_state_t **state)
@@ -435,6 +521,7 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
     }
     if (!request->dry_run) {
         TRY(take_states(ctx, place, jobs, count, &out->before));
+        find_links(ctx, jobs, count);
         for (size_t i = count; i > 0; i--) {
             job_t *job = &jobs[i - 1];
             if (is_due(job) && job->change->before->kind == IK_ENTRY_ABSENT) {

@@ -36,6 +36,7 @@ typedef struct {
     ik_tree_t *tree;   /* NULL: the folder is not covered */
     ik_tree_file_t *named;
     size_t named_count;
+    bool linked;      /* a named file has other names (hard links) */
     ik_state_t *base; /* the last state of the tree; NULL: none */
     bool base_given;  /* the caller named it */
     ik_state_item_t *known;
@@ -367,6 +368,7 @@ static void add_named(take_t *take, char *path, size_t existing, const struct st
         return;
     }
     ik_entry_set_stat(entry, st);
+    take->linked = take->linked || (S_ISREG(st->st_mode) && st->st_nlink > 1);
     entry->kind = S_ISREG(st->st_mode)   ? IK_ENTRY_FILE
                   : S_ISLNK(st->st_mode) ? IK_ENTRY_LINK
                                          : IK_ENTRY_SPECIAL;
@@ -741,7 +743,9 @@ res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t
         look_at_named(&take, request->paths[i]);
     }
     bool same = false;
-    if (!request->tree) {
+    /* What is written to a file with several names changes all of them. */
+    take.state->tree = take.state->tree || take.linked;
+    if (!take.state->tree) {
         TRY(take_named(&take, out));
     } else {
         find_base(&take);

@@ -610,6 +610,79 @@ class Undo(UndoTest):
                          with_mode[0].json["messages"][0])
 
 
+class HardLinks(UndoTest):
+    """A restored file is written to no other name than its own."""
+
+    def link(self, name, other):
+        os.link(os.path.join(self.project, name), os.path.join(self.project, other))
+
+    def are_one(self, *names):
+        return len({os.stat(os.path.join(self.project, name)).st_ino for name in names}) == 1
+
+    def mode(self, name):
+        return os.stat(os.path.join(self.project, name)).st_mode & 0o777
+
+    def check(self, command, before, call=None):
+        """Undo, redo and undo of one call; dry-run announces each."""
+        self.turn("Link", call or bash(command))
+        after = self.files()
+        announced = self.undo("--dry-run")
+        self.assertEqual(announced["conflicts"], [])
+        self.assertEqual(self.undo(), announced)
+        self.assertEqual(self.files(), before)
+        self.redo()
+        self.assertEqual(self.files(), after)
+        self.undo()
+        self.assertEqual(self.files(), before)
+
+    def test_a_link_in_place_of_a_file(self):
+        self.put("a", "1\n")
+        self.put("f", "F\n")
+        self.put("g", "G\n")
+        self.put("ignored/keep", "K\n")
+        self.put(".gitignore", "ignored/\n")
+        subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
+        self.check("ln -f ignored/keep a; ln -f g f", self.files())
+        self.assertFalse(self.are_one("f", "g") or self.are_one("a", "ignored/keep"))
+
+    def test_permissions_of_the_other_name(self):
+        for name in ("f", "g", "h"):
+            self.put(name, "the same\n" if name != "h" else "other\n")
+        os.chmod(os.path.join(self.project, "g"), 0o444)
+        self.check("ln -f g f; ln -f g h", self.files())
+        self.assertEqual((self.mode("f"), self.mode("g"), self.mode("h")), (0o644, 0o444, 0o644))
+
+    def test_names_of_one_file_that_changed(self):
+        self.put("a", "1\n")
+        self.link("a", "b")
+        self.link("a", "c")
+        for command in ("echo 2 >> a", "rm a; echo 3 > c", "chmod 600 b", "rm a b c"):
+            with self.subTest(command):
+                self.check(command, {name: "1\n" for name in "abc"})
+                self.assertEqual(self.mode("b"), 0o644)
+        self.assertTrue(self.are_one("a", "b", "c"))
+
+    def test_file_write_changes_all_names(self):
+        self.put("a", "1\n")
+        self.put("b", "2\n")
+        self.link("a", "c")
+        self.check(None, self.files(), write("a", "3\n"))
+        self.assertTrue(self.are_one("a", "c"))
+
+    def test_a_new_name_of_a_file_that_changed(self):
+        self.put("a", "1\n")
+        self.check("ln a 0; ln a b; echo 2 >> a", self.files())
+
+    def test_a_name_made_since_keeps_what_the_turn_wrote(self):
+        self.put("a", "1\n")
+        self.turn("First", bash("echo 2 >> a"))
+        os.link(os.path.join(self.project, "a"), self.path("outside"))
+        self.assertEqual(self.undo()["restored"], [{"path": "a"}])
+        self.assertEqual(self.files(), {"a": "1\n"})
+        with open(self.path("outside")) as f:
+            self.assertEqual(f.read(), "1\n2\n")
+
+
 class Redo(UndoTest):
     def test_redo_of_several_undos(self):
         self.turn("First", write("a.txt", "1\n"))
