@@ -492,6 +492,10 @@ ik_msg_t *ik_msg_create_checkpoint(const void *ctx, const ik_msg_checkpoint_t *c
         ik_json_begin_member(&data, "next");
         ik_buffer_append_text(&data, "true");
     }
+    if (checkpoint->late) {
+        ik_json_begin_member(&data, "late");
+        ik_buffer_append_text(&data, "true");
+    }
     ik_json_begin_member(&data, "states");
     ik_buffer_append_byte(&data, '[');
     for (size_t i = 0; i < checkpoint->count; i++) {
@@ -504,8 +508,8 @@ ik_msg_t *ik_msg_create_checkpoint(const void *ctx, const ik_msg_checkpoint_t *c
 
 bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_checkpoint_t *out)
 {
-    enum { PHASE, NEXT, STATES, COUNT };
-    static const char *const names[COUNT] = {"phase", "next", "states"};
+    enum { PHASE, NEXT, LATE, STATES, COUNT };
+    static const char *const names[COUNT] = {"phase", "next", "late", "states"};
     ik_json_span_t data;
     ik_json_span_t values[COUNT];
     ik_json_span_t state;
@@ -533,6 +537,7 @@ bool ik_msg_parse_checkpoint(const void *ctx, const char *data_json, ik_msg_chec
     ids[count] = NULL;
     *out = (ik_msg_checkpoint_t){.phase = before ? IK_MSG_BEFORE : IK_MSG_AFTER,
                                  .next = ik_json_is(values[NEXT], IK_JSON_BOOLEAN),
+                                 .late = ik_json_is(values[LATE], IK_JSON_BOOLEAN),
                                  .states = ids,
                                  .count = count};
     return true;

@@ -27,8 +27,9 @@
  * Its phase is "before" (the first call of a step that may write) or "after" (its last call has
  * ended); both together are a segment of the agent, which is open while there is no "after". states
  * are ids of the program checkpoint, later ones override earlier ones; "after" without any means
- * that the state could not be recorded. next says that the calls belong to the message of the user
- * that follows: a custom command has run them to make it.
+ * that the state could not be recorded. late says that another process recorded it, after a crash:
+ * it has the changes of others since then, too. next says that the calls belong to the message of
+ * the user that follows: a custom command has run them to make it.
  *
  * undo and redo are records, too. The first event of an agent that takes the place of another one
  * says in agent which one: that agent is hidden from then on. Without agent the conversation
@@ -195,6 +196,7 @@ typedef enum { IK_MSG_BEFORE, IK_MSG_AFTER } ik_msg_phase_t;
 typedef struct {
     ik_msg_phase_t phase;
     bool next;                 /* it belongs to the next message of the user */
+    bool late;                 /* "after": recorded after a crash */
     const char *const *states; /* ids */
     size_t count;
 } ik_msg_checkpoint_t;

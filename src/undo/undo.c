@@ -652,10 +652,11 @@ ik_undo_task_t *ik_undo_start_diff(const void *ctx, const ik_undo_place_t *place
         task->segments = ik_undo_log_everything(task->log);
     }
     for (size_t i = 0; i < task->segments.count; i++) {
-        /* What is there now may be the work of others: a segment whose end could not be recorded
-         * counts as one that changed nothing. */
+        /* An unsure segment may have the work of others, so it counts as one that changed nothing,
+         * unless its calls are running in this process. */
         ik_undo_segment_t *segment = &task->segments.items[i];
-        if (segment->after == NULL && segment->ended_us != INT64_MAX) {
+        bool running = segment->ended_us == INT64_MAX && task->place.session != NULL;
+        if (segment->unsure && !running) {
             segment->after = segment->before;
         }
     }

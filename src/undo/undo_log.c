@@ -23,6 +23,7 @@ typedef struct {
     const char *const *before; /* BEFORE and AFTER: the states; UNDO, REDO: NULL without files */
     const char *const *after;  /* UNDO, REDO */
     bool next;               /* BEFORE, AFTER: part of the turn that begins with the next MESSAGE */
+    bool late;               /* AFTER: recorded after a crash */
     bool in_place;           /* UNDO, REDO: the conversation stayed */
     bool finishes;           /* UNDO */
     ik_undo_record_t record; /* UNDO, REDO: without restores */
@@ -110,6 +111,7 @@ static bool read_checkpoint(const void *ctx, const ik_store_event_t *event, entr
     }
     entry->kind = checkpoint.phase == IK_MSG_BEFORE ? BEFORE : AFTER;
     entry->next = checkpoint.next;
+    entry->late = checkpoint.late;
     entry->before = checkpoint.states;
     return true;
 }
@@ -366,7 +368,8 @@ static ik_undo_segment_t begin_segment(const entry_t *before)
                                .at = before->seq,
                                .begun_us = before->created_us,
                                .ended_us = INT64_MAX,
-                               .before = before->before};
+                               .before = before->before,
+                               .unsure = true};
 }
 
 /* "after" without states: they could not be recorded, and the user was told so. */
@@ -374,6 +377,7 @@ static void end_segment(ik_undo_segment_t *segment, const entry_t *after)
 {
     segment->ended_us = after->created_us;
     segment->after = after->before[0] == NULL ? NULL : after->before;
+    segment->unsure = segment->after == NULL || after->late;
 }
 
 static int compare_begin(const void *a, const void *b)
@@ -794,7 +798,7 @@ res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char 
         return OK;
     }
     for (size_t i = 0; i < segments->count; i++) {
-        if (segments->items[i].after == NULL && segments->items[i].ended_us != INT64_MAX) {
+        if (segments->items[i].unsure) {
             add_segment(log, out, &segments->items[i]);
         }
     }

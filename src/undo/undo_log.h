@@ -23,6 +23,7 @@ typedef struct {
     int64_t ended_us;          /* INT64_MAX: its end was not recorded */
     const char *const *before; /* states, NULL-terminated */
     const char *const *after;  /* NULL: its end was not recorded */
+    bool unsure; /* its end was not recorded, or too late: it may have changes of others */
 } ik_undo_segment_t;
 
 typedef struct {
@@ -90,8 +91,7 @@ ik_undo_segments_t ik_undo_log_everything(ik_undo_log_t *log);
 ik_undo_segments_t ik_undo_log_join(const void *ctx, const ik_undo_segments_t *segments);
 
 /* Segments of other agents that ran at the same time as one of segments: those of the session, and
- * of other sessions in its folder, a folder above it or below it. Also those of segments whose end
- * could not be recorded: later changes of others cannot be distinguished from theirs. On the log.
- */
+ * of other sessions in its folder, a folder above it or below it. Also those of segments that are
+ * unsure: changes of others cannot be distinguished from theirs. On the log. */
 res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char *folder,
                               const ik_undo_segments_t *segments, ik_undo_segments_t *out);

@@ -64,7 +64,7 @@ static void on_ended(void *data, const ik_checkpoint_t *taken)
     ending_t *ending = data;
     ik_workspace_t *workspace = ending->workspace;
     ik_workspace_record_checkpoint(workspace, ending->agent, taken,
-                                   &(ik_msg_checkpoint_t){.phase = IK_MSG_AFTER});
+                                   &(ik_msg_checkpoint_t){.phase = IK_MSG_AFTER, .late = true});
     talloc_free(ending);
     ik_workspace_pump(workspace);
 }

@@ -6,9 +6,10 @@ import shutil
 import signal
 import subprocess
 
+import hostile
 import postgres
 from agent_support import FORMATS, AgentTest
-from fake_llm import Answer, Call, Usage
+from fake_llm import Answer, Call, Usage, Wire
 
 POSTGRES = True
 
@@ -466,18 +467,59 @@ class Undo(UndoTest):
                          [{"path": "a.txt", "reason": "changed"}])
         self.assertEqual(self.files(), {"a.txt": "mine\n2\n"})
 
-    def test_after_a_crash(self):
+    def crash(self):
+        """Kills the program in a call of the second turn; then the user edits a file."""
         self.put("a.txt", "0\n")
+        self.put("mine.txt", "0\n")
         self.turn("First", write("a.txt", "1\n"))
         running = self.begin([Answer(calls=[bash("echo 2 > a.txt; touch started; sleep 60")])],
                              "-r", self.key, prompt="Second")
         self.wait_for_file("started")
         running.signal(signal.SIGKILL)
         running.finish()
-        taken = self.undo()
-        self.assertEqual((taken["prompt"], taken["restored"]),
-                         ("Second", [{"path": "a.txt"}, {"path": "started"}]))
-        self.assertEqual(self.files(), {"a.txt": "1\n"})
+        self.put("mine.txt", "mine\n")
+
+    def check_after_a_crash(self):
+        """It is not known when the call ended, so no change is taken for its work."""
+        self.assertEqual([f["path"] for f in self.json("diff")["files"]], ["a.txt"])
+        self.assertIn("+1\n", self.session("diff").out)
+        found = self.files()
+        conflicts = [{"path": path, "reason": "changed"}
+                     for path in ("a.txt", "mine.txt", "started")]
+        for args in (["--dry-run"], []):
+            taken = self.undo(*args, status=1)
+            self.assertEqual((taken["prompt"], taken["restored"], taken["conflicts"]),
+                             ("Second", [], conflicts))
+            self.assertEqual(self.files(), found)
+        taken = self.undo("a.txt", "started", status=1)
+        self.assertEqual(taken["restored"], [{"path": "a.txt"}, {"path": "started"}])
+        self.assertEqual(self.files(), {"a.txt": "1\n", "mine.txt": "mine\n"})
+        self.assertEqual(self.undo("--force")["restored"], [{"path": "mine.txt"}])
+        self.redo()
+        self.assertEqual(self.files(), found)
+
+    def test_after_a_crash(self):
+        self.crash()
+        self.check_after_a_crash()
+
+    def test_after_a_crash_and_a_resume(self):
+        self.crash()
+        self.turn("Third", bash("echo 3 > b.txt"))
+        self.assertEqual(self.undo()["restored"], [{"path": "b.txt"}])
+        self.check_after_a_crash()
+
+    def test_after_a_crash_between_calls(self):
+        """The calls had ended, and what they changed was recorded."""
+        running = self.begin([Answer(calls=[bash("echo 1 > a.txt")]),
+                              Answer("Wait", wire=Wire(stall_after=1))])
+        running.wait_for_type("session")
+        self.key = json.loads(running.lines[0])["id"]
+        self.assertTrue(hostile.wait_until(lambda: len(running.llm.requests) == 2, 30))
+        running.signal(signal.SIGKILL)
+        running.finish()
+        self.put("mine.txt", "mine\n")
+        self.assertEqual(self.undo()["restored"], [{"path": "a.txt"}])
+        self.assertEqual(self.files(), {"mine.txt": "mine\n"})
 
     def test_a_session_in_use(self):
         self.turn("First", write("a.txt", "1\n"))

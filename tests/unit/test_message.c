@@ -299,6 +299,12 @@ START_TEST(checkpoints)
     ck_assert_int_eq(read.phase, IK_MSG_AFTER);
     ck_assert(read.next);
     ck_assert_ptr_null(read.states[0]);
+    ck_assert(!read.late);
+    ik_msg_t *late =
+        ik_msg_create_checkpoint(ctx, &(ik_msg_checkpoint_t){.phase = IK_MSG_AFTER, .late = true});
+    ck_assert_str_eq(late->data_json, "{\"phase\":\"after\",\"late\":true,\"states\":[]}");
+    ck_assert(ik_msg_parse_checkpoint(ctx, late->data_json, &read));
+    ck_assert(read.late);
     ck_assert(ik_msg_kind_is_record(after->kind));
     ck_assert(!ik_msg_kind_is_record(IK_MSG_USER));
 }

@@ -107,6 +107,13 @@ START_TEST(calls_without_an_end)
     ck_assert_str_eq(format(line->segments), "a>? b>? c>?");
     ck_assert_int_eq(line->segments.items[0].ended_us, INT64_MAX);
     ck_assert_int_lt(line->segments.items[1].ended_us, INT64_MAX);
+    ck_assert(line->segments.items[1].unsure && line->segments.items[2].unsure);
+    add(1, IK_MSG_CHECKPOINT, NULL, "{\"phase\":\"after\",\"late\":true,\"states\":[\"d\"]}");
+    change(1, "e", "f");
+    line = ik_undo_log_line(read_log(), 1);
+    ck_assert_str_eq(format(line->segments), "a>? b>? c>d e>f");
+    ck_assert(line->segments.items[2].unsure); /* resumed */
+    ck_assert(!line->segments.items[3].unsure);
 }
 END_TEST
 
