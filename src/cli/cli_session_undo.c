@@ -110,6 +110,10 @@ static int run_undo(ik_cli_t *cli, const ik_cli_args_t *args)
     size_t count = 0;
     for (int i = 1; i < args->count; i++) {
         const char *word = args->args[i];
+        if (*word == '\0') {
+            return ik_cli_misuse(args->command,
+                                 "a PATH is empty; write . for all files of the folder");
+        }
         if (!is_number(word)) {
             names[count++] = word;
             continue;

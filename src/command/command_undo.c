@@ -85,6 +85,10 @@ static void run_undo(ik_command_host_t *host, const ik_command_args_t *args)
             char *why = ik_sprintf(args, "Write ./%s for a file of that name.", word);
             ik_command_misuse(host, &ik_command_undo, why);
             return;
+        } else if (*word == '\0') {
+            ik_command_misuse(host, &ik_command_undo,
+                              "A PATH is empty; write . for all files of the folder.");
+            return;
         } else {
             names[count++] = word;
         }

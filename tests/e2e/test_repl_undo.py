@@ -145,6 +145,7 @@ class Undo(UndoTest):
         self.enter(t, "/undo 0", "Usage: /undo [N]")
         self.enter(t, "/undo --frob", "Usage: /undo [N]")
         self.enter(t, "/undo x 3", "Write ./3 for a file of that name")
+        self.enter(t, "/undo ''", "A PATH is empty; write . for all files of the folder")
         self.enter(t, "/redo 1", "Usage: /redo")
         self.enter(t, "/rewind 5", "There is only 1 turn to undo")
         self.enter(t, "/rewind 1 all", "Usage: /rewind")

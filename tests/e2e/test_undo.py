@@ -618,7 +618,8 @@ class Undo(UndoTest):
     def test_bad_usage(self):
         self.turn("First", write("a.txt", "1\n"))
         for args in (["undo"], ["undo", self.key, "0"], ["undo", self.key, "--frob"],
-                     ["undo", self.key, "1", "2"], ["undo", self.key, "a.txt", "2"], ["redo"],
+                     ["undo", self.key, "1", "2"], ["undo", self.key, "a.txt", "2"],
+                     ["undo", self.key, ""], ["undo", self.key, "1", "a.txt", ""], ["redo"],
                      ["redo", self.key, "1"], ["redo", self.key, "--force"], ["diff"],
                      ["diff", self.key, "turn"]):
             with self.subTest(args):
