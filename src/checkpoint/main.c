@@ -210,6 +210,14 @@ static res_t open_place(const void *ctx, const json_t *request, ik_place_t **pla
     return ik_sweep_lock(blobs, false);
 }
 
+static res_t open_folder(const void *ctx, const json_t *request, ik_place_t **place)
+{
+    TRY(open_place(ctx, request, place));
+    return (*place)->root < 0
+               ? ERR(SYSTEM, "Cannot open %s: %s", (*place)->folder, strerror((*place)->error))
+               : OK;
+}
+
 /* --- the operations -------------------------------------------------------------------------- */
 
 static void add_left_out(ik_buffer_t *out, const ik_state_t *state)
@@ -270,7 +278,7 @@ static res_t run_take(const void *ctx, const json_t *request, ik_buffer_t *out)
     ik_take_request_t what = {.tree = json_is_true(json_object_get(request, "tree"))};
     const char **paths;
     ik_take_t taken;
-    TRY(open_place(ctx, request, &place));
+    TRY(open_folder(ctx, request, &place));
     TRY(get_states(ctx, place, json_object_get(request, "previous"), true, &what.previous,
                    &what.previous_count));
     TRY(get_paths(ctx, request, &paths, &what.path_count));
@@ -406,7 +414,7 @@ static res_t run_restore(const void *ctx, const json_t *request, ik_buffer_t *ou
         .restricted = json_is_array(json_object_get(request, "paths")),
     };
     ik_restore_t restored;
-    TRY(open_place(ctx, request, &place));
+    TRY(open_folder(ctx, request, &place));
     TRY(get_segments(ctx, place, json_object_get(request, "segments"), &segments,
                      &what.segment_count, NULL));
     bool gone;

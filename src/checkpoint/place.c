@@ -32,15 +32,13 @@ res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_p
     place->home = home == NULL ? NULL : ik_strdup(place, home);
     free(home);
     char *real = realpath(folder, NULL);
-    if (real == NULL) {
-        return ERR(SYSTEM, "Cannot open %s: %s", folder, strerror(errno));
-    }
-    place->folder = ik_strdup(place, real);
+    place->folder = ik_strdup(place, real == NULL ? folder : real);
     free(real);
     place->root = open(place->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    place->error = place->root < 0 ? errno : 0;
     place->slash = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (place->root < 0 || place->slash < 0) {
-        return ERR(SYSTEM, "Cannot open %s: %s", folder, strerror(errno));
+    if (place->slash < 0) {
+        return ERR(SYSTEM, "Cannot open /: %s", strerror(errno));
     }
     place->states = ik_states_create(place, blobs);
     place->contents = ik_contents_create(place, blobs);

@@ -15,7 +15,8 @@ typedef struct {
     const char *blobs;
     const char *home; /* the folder of the blobs, without symbolic links; NULL: it does not exist */
     char *folder;     /* without symbolic links */
-    int root;         /* the folder, open */
+    int root;         /* the folder, open; -1: it cannot be opened */
+    int error;        /* why it cannot be opened: an errno value */
     int slash;        /* the root of the file system, open */
     ik_states_t *states;
     ik_contents_t *contents;
@@ -24,7 +25,7 @@ typedef struct {
     uint64_t max_bytes;
 } ik_place_t;
 
-/* IK_ERR_SYSTEM when the folder cannot be opened. */
+/* The folder need not exist: recorded states can be compared without it. */
 res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_place_t **out);
 
 /* The descriptor to which *path, a path of a state, is then relative. */

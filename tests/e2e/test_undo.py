@@ -827,6 +827,19 @@ class Diff(UndoTest):
         self.turn("Third")
         self.assertEqual(self.json("diff", "--turn")["files"], [])
 
+    def test_the_folder_is_gone(self):
+        self.put("a.txt", "1\n")
+        self.turn("First", bash("echo 2 > a.txt"), write("b.txt", "b\n"))
+        files = self.json("diff")["files"]
+        patch = self.session("diff").out
+        os.rename(self.project, self.path("moved"))
+        self.assertEqual(self.json("diff", cwd=self.dir)["files"], files)
+        self.assertEqual(self.session("diff", cwd=self.dir).out, patch)
+        exported = self.session("export", "--format", "md", cwd=self.dir)
+        self.assertIn(patch, exported.out)
+        undone = self.session("undo", status=1, cwd=self.dir)
+        self.assertIn(f"Cannot open {self.project}", undone.err)
+
     def test_without_changes(self):
         self.turn("First")
         self.assertEqual(self.patch(), "")
