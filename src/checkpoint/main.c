@@ -229,7 +229,7 @@ static void add_left_out(ik_buffer_t *out, const ik_state_t *state)
     for (const ik_state_t *layer = state; layer != NULL; layer = layer->base) {
         for (size_t i = 0; i < layer->count; i++) {
             const ik_entry_t *entry = &layer->entries[i];
-            if (entry->kind != IK_ENTRY_UNKEPT ||
+            if ((entry->kind != IK_ENTRY_UNKEPT && !ik_entry_is_unreadable(entry)) ||
                 ik_state_find(state, entry->path, entry->path_len, NULL) != entry) {
                 continue;
             }

@@ -128,6 +128,12 @@ static inline size_t ik_naming_size(uint8_t naming)
 }
 /* Copies what stat says; kind, naming and path are left alone. */
 void ik_entry_set_stat(ik_entry_t *entry, const struct stat *st);
+/* A folder that is not covered because it cannot be read. Other entries of this kind have no mode.
+ */
+static inline bool ik_entry_is_unreadable(const ik_entry_t *entry)
+{
+    return entry->kind == IK_ENTRY_IGNORED && S_ISDIR(entry->mode);
+}
 /* Makes an entry of a state with a base: the path is not listed any more. */
 void ik_entry_set_gone(ik_entry_t *entry);
 bool ik_entry_same_stat(const ik_entry_t *a, const ik_entry_t *b);

@@ -126,6 +126,14 @@ static ik_tree_file_t *add(walk_t *walk, ik_entry_kind_t kind)
     return file;
 }
 
+static void add_unreadable(walk_t *walk)
+{
+    ik_tree_file_t *folder = add(walk, IK_ENTRY_IGNORED);
+    if (folder != NULL) {
+        folder->entry.mode = S_IFDIR;
+    }
+}
+
 /* --- rules --------------------------------------------------------------------------------- */
 
 /* Appends the text of a regular file that is not a link; false when there is none. *st is filled.
@@ -474,7 +482,7 @@ static void visit_folder(walk_t *walk, scope_t scope, int fd, const child_t *chi
     int below = walk->depth >= DEPTH_MAX ? -1 : open_folder(fd, child->name);
     if (below < 0) {
         if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
-            add(walk, IK_ENTRY_IGNORED); /* it cannot be read */
+            add_unreadable(walk);
         }
         return;
     }
@@ -558,7 +566,7 @@ static void walk_folder(walk_t *walk, scope_t scope, int fd)
     child_t *children =
         list_children(walk, scratch, fd, start, &count, &has_git, &has_ignore, &has_attributes);
     if (error != 0 && count == 0) {
-        add(walk, IK_ENTRY_IGNORED);
+        add_unreadable(walk);
     }
     /* Another repository begins here. */
     if (has_git && (scope.repository == NULL || scope.root_len != path_len)) {

@@ -107,7 +107,8 @@ static void tell_limit(ik_checkpointer_t *checkpointer, const char *key)
     talloc_free(what);
 }
 
-/* Names files whose contents were not kept, each once: they are too large or cannot be read. */
+/* Names files whose contents were not kept, each once: they are too large or cannot be read. So are
+ * folders that cannot be read, whose paths end in a slash. */
 static void tell_left_out(ik_checkpointer_t *checkpointer, const json_t *left_out)
 {
     const json_int_t large = checkpointer->options.config->undo_max_bytes / LARGE_SHARE;
@@ -122,8 +123,9 @@ static void tell_left_out(ik_checkpointer_t *checkpointer, const json_t *left_ou
         json_int_t bytes = json_integer_value(json_object_get(file, "bytes"));
         path = path == NULL ? "a file whose name is not UTF-8" : path;
         if (is_new(checkpointer, path) && count++ < NAMED_MAX) {
+            bool folder = *path != '\0' && path[strlen(path) - 1] == '/';
             ik_buffer_append_format(&names, "%s%s (%s%s)", names.len == 0 ? "" : ", ", path,
-                                    ik_figure_of_size((size_t)bytes).text,
+                                    folder ? "not readable" : ik_figure_of_size((size_t)bytes).text,
                                     bytes > large ? ", undo_max_bytes" : "");
         }
     }

@@ -14,7 +14,7 @@ import hostile
 from fake_llm import Answer, Call, Failure, Wire
 from image_support import png
 from repl_support import ReplTest
-from support import IKIGAI, OUT, clean_env
+from support import IKIGAI, NOBODY, OUT, as_user, clean_env
 
 PROGRAM = os.path.join(OUT, "lib", "ikigai", "checkpoint")
 
@@ -380,6 +380,23 @@ class Limits(CheckpointTest):
         self.assertIn("big (", notice)
         self.assertIn("undo_max_bytes", notice)
         self.assertEqual([c["a"] for c in self.changes(turn)], ["added", "modified"])
+
+    def test_a_folder_that_cannot_be_read(self):
+        """Root may read any folder, so root runs this as another user."""
+        self.write("project/closed/f", "1")
+        os.chmod(self.path("project/closed"), 0)
+        self.addCleanup(os.chmod, self.path("project/closed"), 0o755)
+
+        def become_nobody():
+            for where, folders, names in os.walk(self.dir):
+                for name in (".", *folders, *names):
+                    os.chown(os.path.join(where, name), NOBODY, NOBODY)
+            as_user()()
+
+        turn = self.ask([Answer(calls=[bash("echo 1 > a")]), Answer(calls=[bash("echo 2 > b")]),
+                         Answer("Done.")], preexec_fn=become_nobody if os.geteuid() == 0 else None)
+        self.assertEqual(self.notices(turn),
+                         ["Changes of these files cannot be undone: closed/ (not readable)."])
 
     def test_more_contents_than_undo_max_bytes(self):
         for n in range(20):
