@@ -254,10 +254,11 @@ static const char *resolve_from(const void *ctx, const char *folder, const char 
     return resolve(ctx, path[0] == '/' ? path : ik_file_join(ctx, folder, path));
 }
 
-/* The git folder that the project's .git file names; NULL when .git is not such a file. */
+/* The git folder that the project's .git file names; NULL when .git is not such a file, nor a link
+ * to one. */
 static const char *find_git_folder(const void *ctx, const char *project)
 {
-    char *dot_git = ik_file_join(ctx, project, ".git");
+    const char *dot_git = resolve(ctx, ik_file_join(ctx, project, ".git"));
     char *line = kind_of(dot_git) == S_IFREG ? read_line(ctx, dot_git) : NULL;
     return line == NULL || strncmp(line, "gitdir: ", 8) != 0 ? NULL
                                                              : resolve_from(ctx, project, line + 8);
@@ -285,29 +286,51 @@ static const char *find_worktree_store(const void *ctx, const char *project, con
     return is_store ? store : NULL;
 }
 
-/* The place itself, or what it links to within the project; NULL when there is nothing to protect.
- * A link that leads elsewhere in the user's files is protected by its target being read-only. */
-static const char *find_protected(const ik_room_plan_t *plan, const char *project, const char *path)
+/* What is protected lies where tools may write. */
+typedef struct {
+    ik_room_plan_t *plan;
+    const char *project;
+    const char *store; /* of a worktree; NULL: none */
+} guard_t;
+
+/* Makes a link a mount point, because it could be replaced otherwise. Returns the place, or what it
+ * links to; NULL when nothing more is to be protected. Outside of the project and its store,
+ * everything is read-only anyway, and a folder that contains the link has to stay writable. */
+static const char *protect_link(const guard_t *guard, const char *path)
 {
-    const char *place = kind_of(path) == S_IFLNK ? resolve(plan, path) : path;
-    mode_t kind = kind_of(place);
-    bool inside = ik_file_is_within(place, project) && strcmp(place, project) != 0;
-    return inside && (kind == S_IFDIR || kind == S_IFREG) ? place : NULL;
+    mode_t kind = kind_of(path);
+    if (kind != S_IFLNK) {
+        return kind == 0 ? NULL : path;
+    }
+    add(guard->plan, IK_ROOM_READABLE, path);
+    const char *target = resolve(guard->plan, path);
+    bool writable = ik_file_is_within(target, guard->project) ||
+                    (guard->store != NULL && ik_file_is_within(target, guard->store));
+    return writable && kind_of(target) != 0 && !ik_file_is_within(path, target) ? target : NULL;
+}
+
+static void protect(const guard_t *guard, const char *path)
+{
+    const char *place = protect_link(guard, path);
+    if (place != NULL) {
+        add(guard->plan, IK_ROOM_READABLE, place);
+    }
 }
 
 /* A folder that holds a protected place must be a mount point: otherwise it could be renamed, and
  * another one made in its place. */
-static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
+static void protect_git(const guard_t *guard, const char *folder, int depth)
 {
+    ik_room_plan_t *plan = guard->plan;
     add(plan, IK_ROOM_WRITABLE, folder);
     for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
-        const char *path =
-            find_protected(plan, folder, ik_file_join(plan, folder, protected_in_git[i]));
-        if (path != NULL) {
-            add(plan, IK_ROOM_READABLE, path);
-        }
+        protect(guard, ik_file_join(plan, folder, protected_in_git[i]));
     }
     char *modules = ik_file_join(plan, folder, "modules");
+    if (kind_of(modules) == S_IFLNK) {
+        protect(guard, modules);
+        return;
+    }
     DIR *entries = depth > 0 && kind_of(modules) == S_IFDIR ? opendir(modules) : NULL;
     if (entries == NULL) {
         return;
@@ -321,12 +344,37 @@ static void protect_git(ik_room_plan_t *plan, const char *folder, int depth)
     struct dirent *entry;
     while (count <= MODULES_MAX && (entry = readdir(entries)) != NULL) {
         char *module = ik_file_join(plan, modules, entry->d_name);
-        if (entry->d_name[0] != '.' && kind_of(module) == S_IFDIR) {
-            protect_git(plan, module, depth - 1);
+        mode_t kind = entry->d_name[0] == '.' ? 0 : kind_of(module);
+        if (kind == S_IFDIR) {
+            protect_git(guard, module, depth - 1);
+        } else if (kind == S_IFLNK) { /* links could lead back here, again and again */
+            protect(guard, module);
         }
         talloc_free(module);
     }
     closedir(entries);
+}
+
+static void protect_project(ik_room_plan_t *plan, const char *project)
+{
+    const char *own = NULL;
+    guard_t guard = {.plan = plan, .project = project};
+    guard.store = find_worktree_store(plan, project, &own);
+    if (guard.store != NULL) {
+        protect_git(&guard, guard.store, MODULES_DEPTH);
+        protect_git(&guard, own, MODULES_DEPTH);
+    } else if (own != NULL && ik_file_is_within(own, project) && kind_of(own) == S_IFDIR) {
+        protect_git(&guard, own, MODULES_DEPTH);
+    }
+    const char *dot_git = protect_link(&guard, ik_file_join(plan, project, ".git"));
+    if (dot_git != NULL && kind_of(dot_git) == S_IFDIR) {
+        protect_git(&guard, dot_git, MODULES_DEPTH);
+    } else if (dot_git != NULL) {
+        add(plan, IK_ROOM_READABLE, dot_git);
+    }
+    for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
+        protect(&guard, ik_file_join(plan, project, protected_places[i]));
+    }
 }
 
 static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, ik_write_t write)
@@ -336,29 +384,8 @@ static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, i
     if (strcmp(project, "/") != 0) {
         add(plan, writable ? IK_ROOM_WRITABLE : IK_ROOM_READABLE, project);
     }
-    if (!writable) {
-        return;
-    }
-    const char *own = NULL;
-    const char *store = find_worktree_store(plan, project, &own);
-    const char *dot_git = find_protected(plan, project, ik_file_join(plan, project, ".git"));
-    if (store != NULL) {
-        protect_git(plan, store, MODULES_DEPTH);
-        protect_git(plan, own, MODULES_DEPTH);
-    } else if (own != NULL && find_protected(plan, project, own) != NULL) {
-        protect_git(plan, own, MODULES_DEPTH);
-    }
-    if (dot_git != NULL && kind_of(dot_git) == S_IFDIR) {
-        protect_git(plan, dot_git, MODULES_DEPTH);
-    } else if (dot_git != NULL) {
-        add(plan, IK_ROOM_READABLE, dot_git);
-    }
-    for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
-        const char *path =
-            find_protected(plan, project, ik_file_join(plan, project, protected_places[i]));
-        if (path != NULL) {
-            add(plan, IK_ROOM_READABLE, path);
-        }
+    if (writable) {
+        protect_project(plan, project);
     }
 }
 

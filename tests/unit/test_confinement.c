@@ -168,6 +168,33 @@ START_TEST(test_working_writes_in_project_and_tmp_only)
 }
 END_TEST
 
+/* Whatever stands at a protected place cannot be replaced. */
+START_TEST(test_links_and_special_files_are_protected)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    put("project/hooks/old", "hook");
+    const char *places[] = {".git/hooks", ".vscode", ".idea", ".mcp.json", ".claude"};
+    ck_assert_int_eq(0, rename(below("project/.git/hooks"), below("moved")));
+    ck_assert_int_eq(0, symlink("../hooks", below("project/.git/hooks")));
+    ck_assert_int_eq(0, symlink("missing", below("project/.vscode")));
+    ck_assert_int_eq(0, symlink("../home", below("project/.idea")));
+    ck_assert_int_eq(0, symlink("file", below("project/.mcp.json")));
+    ck_assert_int_eq(0, mkfifo(below("project/.claude"), 0600));
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const char *commands[] = {"rm", "mv -t /tmp", "mv -T file", "ln -sfn file"};
+        for (size_t j = 0; j < sizeof(commands) / sizeof(commands[0]); j++) {
+            const char *said = run(working, ik_sprintf(ctx, "%s %s", commands[j], places[i]));
+            ck_assert_msg(strstr(said, "busy") != NULL || was_refused(said), "%s %s: %s",
+                          commands[j], places[i], said);
+        }
+    }
+    ck_assert(was_refused(run(working, "echo x >hooks/new")));
+    ck_assert_str_eq("hook", run(working, "cat .git/hooks/old")); /* links still lead there */
+}
+END_TEST
+
 START_TEST(test_rooms_share_tmp)
 {
     if (level != IK_CONFINEMENT_FULL) {
@@ -286,6 +313,7 @@ int main(void)
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_working_writes_in_project_and_tmp_only);
+    tcase_add_test(cases, test_links_and_special_files_are_protected);
     tcase_add_test(cases, test_rooms_share_tmp);
     tcase_add_test(cases, test_sessions_of_one_process_have_their_own_tmp);
     tcase_add_test(cases, test_secrets_are_hidden);

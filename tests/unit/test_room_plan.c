@@ -289,16 +289,55 @@ START_TEST(test_git_folder_elsewhere_in_the_project_is_protected)
 }
 END_TEST
 
-START_TEST(test_links_of_protected_places_lead_to_what_is_protected)
+START_TEST(test_links_and_what_they_lead_to_are_protected)
 {
     put("project/settings/envrc", "");
+    put("project/hooks/old", "");
+    put("project/modules/sub/config", "");
+    put("project/.git/HEAD", "");
     ck_assert_int_eq(0, symlink("settings/envrc", below("project/.envrc")));
     ck_assert_int_eq(0, symlink(".", below("project/.vscode")));
     ck_assert_int_eq(0, symlink(below("home"), below("project/.idea")));
+    ck_assert_int_eq(0, symlink("missing", below("project/.mcp.json")));
+    ck_assert_int_eq(0, symlink("../hooks", below("project/.git/hooks")));
+    ck_assert_int_eq(0, symlink("../modules", below("project/.git/modules")));
     const ik_room_plan_t *plan = full(project);
-    ck_assert(has(plan, IK_ROOM_READABLE, "project/settings/envrc"));
+    const char *read_only[] = {
+        "project/settings/envrc", "project/hooks",      "project/modules",
+        "project/.envrc",         "project/.vscode",    "project/.idea",
+        "project/.mcp.json",      "project/.git/hooks", "project/.git/modules"};
+    for (size_t i = 0; i < sizeof(read_only) / sizeof(read_only[0]); i++) {
+        ck_assert_msg(has(plan, IK_ROOM_READABLE, read_only[i]), "%s", read_only[i]);
+    }
     ck_assert(!has(plan, IK_ROOM_READABLE, "project"));
     ck_assert(!has(plan, IK_ROOM_READABLE, "home"));
+    ck_assert(!has(plan, IK_ROOM_READABLE, "project/missing"));
+}
+END_TEST
+
+START_TEST(test_links_of_submodules_are_not_followed_in_circles)
+{
+    put("project/.git/modules/sub/config", "");
+    for (int i = 0; i < 50; i++) {
+        ck_assert_int_eq(
+            0, symlink("../../.git", below(ik_sprintf(ctx, "project/.git/modules/%d", i))));
+    }
+    const ik_room_plan_t *plan = full(project);
+    ck_assert(has(plan, IK_ROOM_READABLE, "project/.git/modules/7"));
+    ck_assert(!has(plan, IK_ROOM_READABLE, "project/.git"));
+    ck_assert_uint_lt(plan->count, 200);
+}
+END_TEST
+
+START_TEST(test_link_to_a_git_file_protects_the_folder_it_names)
+{
+    put("project/data/hooks/old", "");
+    put("project/file", "gitdir: data\n");
+    ck_assert_int_eq(0, symlink("file", below("project/.git")));
+    const ik_room_plan_t *plan = full(project);
+    ck_assert(has(plan, IK_ROOM_READABLE, "project/.git"));
+    ck_assert(has(plan, IK_ROOM_READABLE, "project/file"));
+    ck_assert(has(plan, IK_ROOM_READABLE, "project/data/hooks"));
 }
 END_TEST
 
@@ -345,7 +384,9 @@ int main(void)
     tcase_add_test(cases, test_store_of_a_worktree_is_writable_but_for_hooks);
     tcase_add_test(cases, test_git_file_opens_no_other_folder);
     tcase_add_test(cases, test_git_folder_elsewhere_in_the_project_is_protected);
-    tcase_add_test(cases, test_links_of_protected_places_lead_to_what_is_protected);
+    tcase_add_test(cases, test_links_and_what_they_lead_to_are_protected);
+    tcase_add_test(cases, test_links_of_submodules_are_not_followed_in_circles);
+    tcase_add_test(cases, test_link_to_a_git_file_protects_the_folder_it_names);
     tcase_add_test(cases, test_configured_places);
     suite_add_tcase(suite, cases);
     return scratch_run(suite);
