@@ -481,18 +481,39 @@ char *ik_confinement_describe(const void *ctx, const ik_confinement_t *confineme
 
 /* --- watching ---------------------------------------------------------------------------- */
 
+/* What stands at a place. st_nlink 0: nothing. */
+typedef struct {
+    struct stat own;
+    struct stat target; /* what a link leads to; of other files, the same as own */
+} sight_t;
+
 struct ik_confinement_watch {
     const char **places;
-    struct stat *before; /* st_nlink 0: it does not exist */
-    size_t folder_len;   /* of the project, with the slash */
-    bool changes;        /* tell of places that existed before, too */
+    sight_t *before;
+    size_t folder_len; /* of the project, with the slash */
+    bool changes;      /* tell of changed contents, too */
 };
 
-/* Of what the place links to, if it is a link. */
-static struct stat look(const char *path)
+static sight_t look(const char *path)
 {
-    struct stat status;
-    return stat(path, &status) == 0 || lstat(path, &status) == 0 ? status : (struct stat){0};
+    sight_t sight = {0};
+    if (lstat(path, &sight.own) == 0 && stat(path, &sight.target) != 0) {
+        sight.target = (struct stat){0};
+    }
+    return sight;
+}
+
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           (one->st_mode & S_IFMT) == (other->st_mode & S_IFMT) &&
+           (one->st_nlink == 0) == (other->st_nlink == 0);
+}
+
+static bool is_unchanged(const struct stat *one, const struct stat *other)
+{
+    return is_same(one, other) && one->st_nlink == other->st_nlink &&
+           memcmp(&one->st_ctim, &other->st_ctim, sizeof(one->st_ctim)) == 0;
 }
 
 ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project, bool changes)
@@ -505,7 +526,7 @@ ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *projec
     while (watch->places[count] != NULL) {
         count++;
     }
-    watch->before = ik_new_array(watch, struct stat, count);
+    watch->before = ik_new_array(watch, sight_t, count);
     for (size_t i = 0; i < count; i++) {
         watch->before[i] = look(watch->places[i]);
     }
@@ -514,21 +535,23 @@ ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *projec
 
 char *ik_confinement_changes(const void *ctx, const ik_confinement_watch_t *watch)
 {
-    char *text = NULL;
+    char *names = NULL;
+    bool changed = watch->changes;
     for (size_t i = 0; watch->places[i] != NULL; i++) {
-        struct stat now = look(watch->places[i]);
-        const struct stat *before = &watch->before[i];
-        if (now.st_nlink == 0 || (before->st_nlink != 0 && !watch->changes) ||
-            (now.st_ino == before->st_ino && now.st_nlink == before->st_nlink &&
-             memcmp(&now.st_ctim, &before->st_ctim, sizeof(now.st_ctim)) == 0)) {
+        sight_t now = look(watch->places[i]);
+        const sight_t *before = &watch->before[i];
+        bool same = is_same(&now.own, &before->own) && is_same(&now.target, &before->target);
+        if (now.own.st_nlink == 0 ||
+            (same && (!watch->changes || is_unchanged(&now.target, &before->target)))) {
             continue;
         }
         const char *name = watch->places[i] + watch->folder_len;
-        text = text == NULL ? ik_sprintf(ctx, "Protected places appeared%s: %s",
-                                         watch->changes ? " or changed" : "", name)
-                            : ik_sprintf(ctx, "%s, %s", text, name);
+        names = names == NULL ? ik_strdup(ctx, name) : ik_sprintf(ctx, "%s, %s", names, name);
+        changed = changed || before->own.st_nlink != 0;
     }
-    return text;
+    return names == NULL ? NULL
+                         : ik_sprintf(ctx, "Protected places appeared%s: %s",
+                                      changed ? " or changed" : "", names);
 }
 
 /* --- life -------------------------------------------------------------------------------- */

@@ -70,12 +70,13 @@ typedef void (*ik_confinement_ready_fn)(void *data, ik_process_host_t *host);
 void ik_confinement_prepare(const void *ctx, ik_confinement_t *confinement, ik_effects_t effects,
                             ik_confinement_ready_fn on_ready, void *data);
 
-/* Watches the project's protected places during a call: those that do not exist cannot be
- * protected. changes: those that exist are watched, too, because at level partial none is
- * protected. */
+/* Watches the project's protected places during a call: a place that does not exist cannot be
+ * protected, and a link can come to lead elsewhere when a folder on its way is replaced. changes:
+ * contents are watched, too, because at level partial no place is protected. */
 typedef struct ik_confinement_watch ik_confinement_watch_t;
 ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *project, bool changes);
-/* "Protected places appeared: .envrc", on ctx; NULL: none did. */
+/* "Protected places appeared: .envrc" or "Protected places appeared or changed: .envrc", on ctx;
+ * NULL: none did. */
 char *ik_confinement_changes(const void *ctx, const ik_confinement_watch_t *watch);
 
 /* "writes only in PROJECT and /tmp, no network", on ctx: the limits of a call with these effects.

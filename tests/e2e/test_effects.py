@@ -241,6 +241,15 @@ class Running(EffectsTest):
         self.assertIn("Read-only", self.bash("touch .idea/y")["result"]["output"])
         self.assertNotIn("note", self.bash("touch .envrc .mcp.json", "--unconfined"))
 
+    def test_links_that_lead_elsewhere_are_named(self):
+        """A protected link and its target cannot be replaced, but the folders between them can."""
+        self.write("project/envs/dev", "")
+        os.symlink("envs/dev", self.path("project", ".envrc"))
+        os.symlink("nowhere", self.path("project", ".mcp.json"))
+        self.assertNotIn("note", self.bash("touch envs/other"))
+        envelope = self.bash("mv envs old; mkdir envs; echo x > envs/dev; echo x > .mcp.json")
+        self.assertEqual(envelope["note"], "Protected places appeared or changed: .envrc, .mcp.json")
+
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
     def test_without_namespaces_changed_places_are_named_too(self):
         self.write("project/.idea/x", "")
