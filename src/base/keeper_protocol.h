@@ -44,7 +44,18 @@ typedef enum {
     IK_ROOM_FIXED = 1 << 2,      /* without namespaces: no change of modes, owners, times, xattrs */
     IK_ROOM_TRIAL = 1 << 3,      /* only report whether the room could be made, and exit */
     IK_ROOM_SHARE = 1 << 4,      /* report the mounts of each IK_ROOM_COPY */
+    /* With IK_ROOM_NAMESPACES: take the steps in an existing room, whose mount namespace is given
+     * as a descriptor, report and exit. The steps are IK_ROOM_READABLE and IK_ROOM_WRITABLE; places
+     * that are mount points already are skipped. */
+    IK_ROOM_JOIN = 1 << 5,
 } ik_room_flag_t;
+
+/* The descriptors in the report of a room with namespaces that is not a trial. */
+enum {
+    IK_ROOM_HANDLE_NAMESPACE, /* its mount namespace, for IK_ROOM_JOIN */
+    IK_ROOM_HANDLE_ROOT,      /* its root folder, to look at (O_PATH) */
+    IK_ROOM_HANDLES,
+};
 
 /* A room request is followed by argc strings: steps, taken in this order, that fill an empty root
  * folder. The first byte of a step is its kind, the rest an absolute path without symbolic links. A

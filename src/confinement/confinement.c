@@ -1,6 +1,7 @@
 #include "confinement/confinement.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,8 @@ typedef struct {
     bool ready;
     int error; /* errno; 0: none */
     ik_room_part_t part;
+    int handles[IK_ROOM_HANDLES]; /* of a room with namespaces; -1: none */
+    ik_process_host_t *guard;     /* protects places in it; NULL: that is not necessary */
 } room_t;
 
 struct ik_confinement {
@@ -321,17 +324,38 @@ static size_t take_set(void *data, int mounts[IK_KEEPER_MAX_MOUNTS])
     return count;
 }
 
-static void on_room_made(void *data, int error, ik_room_part_t part, const int *mounts,
-                         size_t count)
+static void settle_room(room_t *room, int error, ik_room_part_t part)
 {
-    room_t *room = data;
-    for (size_t i = 0; i < count; i++) {
-        close(mounts[i]);
-    }
     room->ready = error == 0;
     room->error = error;
     room->part = part;
     ik_timer_start(room->confinement->settle, 0);
+}
+
+static void close_handles(room_t *room)
+{
+    for (size_t i = 0; i < IK_ROOM_HANDLES; i++) {
+        if (room->handles[i] >= 0) {
+            close(room->handles[i]);
+        }
+        room->handles[i] = -1;
+    }
+}
+
+static void on_room_made(void *data, int error, ik_room_part_t part, const int *mounts,
+                         size_t count)
+{
+    room_t *room = data;
+    size_t expected = error == 0 && room->level == IK_CONFINEMENT_FULL ? IK_ROOM_HANDLES : 0;
+    close_handles(room); /* of one whose keeper died */
+    for (size_t i = 0; i < count; i++) {
+        if (i < expected) {
+            room->handles[i] = mounts[i];
+        } else {
+            close(mounts[i]);
+        }
+    }
+    settle_room(room, count < expected ? EMFILE : error, part);
 }
 
 static room_t *make_room(ik_confinement_t *confinement, ik_effects_t effects)
@@ -340,6 +364,7 @@ static room_t *make_room(ik_confinement_t *confinement, ik_effects_t effects)
     bool full = confinement->facts.level == IK_CONFINEMENT_FULL;
     room->confinement = confinement;
     room->level = confinement->facts.level;
+    memset(room->handles, -1, sizeof(room->handles));
     ik_room_plan_t *plan = full ? ik_room_plan_create(room, &confinement->places, effects, NULL)
                                 : ik_room_plan_create_partial(room, &confinement->places, effects);
     ik_process_room_t wanted = {
@@ -356,9 +381,80 @@ static room_t *make_room(ik_confinement_t *confinement, ik_effects_t effects)
     talloc_free(plan);
     res_t opened = ik_process_host_open(room->host);
     if (is_err(&opened)) {
-        on_room_made(room, EAGAIN, IK_ROOM_PART_NONE, NULL, 0);
+        settle_room(room, EAGAIN, IK_ROOM_PART_NONE);
     }
     return room;
+}
+
+/* --- protecting what appears later -------------------------------------------------------- */
+
+/* Whether something stands there in the room that is not mounted. The kernel drops the mount of a
+ * place that is removed or replaced outside of the room: git does so with .git/config. */
+static bool is_open(const room_t *room, const char *path)
+{
+    struct statx status;
+    return statx(room->handles[IK_ROOM_HANDLE_ROOT], path + 1, AT_SYMLINK_NOFOLLOW, STATX_TYPE,
+                 &status) == 0 &&
+           (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0;
+}
+
+static size_t take_namespace(void *data, int mounts[IK_KEEPER_MAX_MOUNTS])
+{
+    const room_t *room = data;
+    mounts[0] = fcntl(room->handles[IK_ROOM_HANDLE_NAMESPACE], F_DUPFD_CLOEXEC, 0);
+    return mounts[0] < 0 ? 0 : 1;
+}
+
+static void on_guarded(void *data, int error, ik_room_part_t part, const int *mounts, size_t count)
+{
+    (void)mounts;
+    (void)count;
+    settle_room(data, error, part);
+}
+
+/* No call starts in the room meanwhile. Those that run there are held by the new mounts, too. */
+static void start_guard(room_t *room, const ik_room_plan_t *plan)
+{
+    ik_confinement_t *confinement = room->confinement;
+    ik_process_room_t wanted = {
+        .flags = IK_ROOM_NAMESPACES | IK_ROOM_JOIN,
+        .steps = plan->steps,
+        .step_count = plan->count,
+        .take_mounts = take_namespace,
+        .on_made = on_guarded,
+        .data = room,
+    };
+    room->ready = false;
+    room->guard = ik_process_host_create_room(confinement, confinement->options.loop,
+                                              confinement->options.paths->keeper, &wanted);
+    res_t opened = ik_process_host_open(room->guard);
+    if (is_err(&opened)) {
+        settle_room(room, EAGAIN, IK_ROOM_PART_NONE);
+    }
+}
+
+/* Protects what has come into being at protected places since the rooms were made. */
+static void guard_rooms(ik_confinement_t *confinement)
+{
+    ik_room_plan_t *plan = NULL;
+    for (size_t i = kind_of((ik_effects_t){.write = IK_WRITE_PROJECT}); i < KINDS; i++) {
+        room_t *room = confinement->rooms[i];
+        if (room == NULL || !room->ready || room->guard != NULL ||
+            room->level != IK_CONFINEMENT_FULL) {
+            continue;
+        }
+        if (plan == NULL) {
+            plan = ik_room_plan_create_guard(confinement, &confinement->places);
+        }
+        size_t closed = 0;
+        while (closed < plan->count && !is_open(room, plan->steps[closed] + 1)) {
+            closed++;
+        }
+        if (closed < plan->count) {
+            start_guard(room, plan);
+        }
+    }
+    talloc_free(plan);
 }
 
 /* Makes the rooms that are waited for, as far as that is possible now. */
@@ -387,9 +483,13 @@ static void on_settle(void *data)
     ik_confinement_t *confinement = data;
     for (size_t i = 0; i < KINDS; i++) {
         room_t *room = confinement->rooms[i];
+        if (room != NULL && (room->ready || room->error != 0)) {
+            TALLOC_FREE(room->guard);
+        }
         if (room == NULL || room->error == 0) {
             continue;
         }
+        close_handles(room);
         confinement->rooms[i] = NULL;
         if (room->level <= confinement->facts.level) {
             fall(confinement,
@@ -408,6 +508,7 @@ void ik_confinement_prepare(const void *ctx, ik_confinement_t *confinement, ik_e
     waiter->on_ready = on_ready;
     waiter->effects = effects;
     waiter->data = data;
+    guard_rooms(confinement);
     answer_waiters(confinement);
     begin_rooms(confinement);
     if (!confinement->known && confinement->trial == NO_TRIAL) {
@@ -560,8 +661,11 @@ static int close_confinement(ik_confinement_t *confinement)
 {
     TALLOC_FREE(confinement->trial_host);
     for (size_t i = 0; i < KINDS; i++) {
-        if (confinement->rooms[i] != NULL) { /* before the store that they write to */
-            talloc_free(confinement->rooms[i]->host);
+        room_t *room = confinement->rooms[i];
+        if (room != NULL) { /* before the store that they write to */
+            talloc_free(room->guard);
+            talloc_free(room->host);
+            close_handles(room);
         }
     }
     for (size_t i = 0; i < confinement->mount_count; i++) {

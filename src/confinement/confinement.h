@@ -62,7 +62,8 @@ char *ik_confinement_describe_level(const void *ctx, const ik_confinement_facts_
  * full. Blocks: runs the loop until the level is known. */
 res_t ik_confinement_require(ik_confinement_t *confinement);
 
-/* Makes the room for these effects, if it does not exist. on_ready gets the host whose processes
+/* Makes the room for these effects, if it does not exist, and protects places in it that have
+ * appeared since. on_ready gets the host whose processes
  * are held to the effects; NULL: they cannot be, and the level is IK_CONFINEMENT_NONE now. It is
  * called exactly once, from the loop, or before this returns if the room is there; freeing ctx
  * cancels it. NULL: the room is only made ready for later. */

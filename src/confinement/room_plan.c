@@ -525,6 +525,16 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
     return plan;
 }
 
+ik_room_plan_t *ik_room_plan_create_guard(const void *ctx, const ik_room_places_t *places)
+{
+    ik_room_plan_t *plan = ik_new(ctx, ik_room_plan_t);
+    const char *project = resolve(plan, places->project);
+    if (!ik_file_is_within(project, resolve(plan, places->ikigai_home))) {
+        protect_project(plan, project);
+    }
+    return plan;
+}
+
 /* Lets through everything in the folder except the closed places and what leads to them. */
 static void allow_around(ik_room_plan_t *plan, const char *folder, const char *const *closed)
 {

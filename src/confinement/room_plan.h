@@ -36,6 +36,9 @@ typedef struct {
  * changes stay in memory; NULL: the copies are mounts of another room, in that order. */
 ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *places,
                                     ik_effects_t effects, const char *const *stores);
+/* Only the steps that protect places in the project: those of a room with namespaces in which the
+ * project is writable. */
+ik_room_plan_t *ik_room_plan_create_guard(const void *ctx, const ik_room_places_t *places);
 /* Without namespaces: only what Landlock may let through. */
 ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_places_t *places,
                                             ik_effects_t effects);

@@ -88,12 +88,13 @@ typedef struct {
     uint32_t flags;           /* ik_room_flag_t */
     const char *const *steps; /* copied */
     size_t step_count;
-    /* Called before each start of the keeper: fills in a mount for each IK_ROOM_SHARED, which is
-     * used up, and returns how many. May be NULL: there are none. */
+    /* Called before each start of the keeper: fills in a mount for each IK_ROOM_SHARED, or what
+     * IK_ROOM_JOIN needs, which is used up, and returns how many. May be NULL: there are none. */
     size_t (*take_mounts)(void *data, int mounts[IK_KEEPER_MAX_MOUNTS]);
     /* Called from the loop when the room was made, or could not be: error is an errno and part says
-     * what failed. mounts are those of each IK_ROOM_COPY, several times over; the callee closes
-     * them. Called again when the keeper died and a new one was started. May be NULL. */
+     * what failed. mounts are those of each IK_ROOM_COPY, several times over, or the
+     * IK_ROOM_HANDLES of the room; the callee closes them. Called again when the keeper died and a
+     * new one was started. May be NULL. */
     void (*on_made)(void *data, int error, ik_room_part_t part, const int *mounts, size_t count);
     void *data;
 } ik_process_room_t;

@@ -570,7 +570,7 @@ static void end_everything(void)
 
 /* --- rooms ------------------------------------------------------------------------------- */
 
-/* mounts are those that other rooms may share; they are closed. */
+/* mounts are those that other rooms may share, or the handles of the room; they are closed. */
 static void report_room(ik_room_result_t result, pid_t pid, const int *mounts, size_t count)
 {
     ik_keeper_report_t report = {
@@ -611,6 +611,10 @@ static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t l
     ik_room_result_t result = {0};
     int shared[IK_KEEPER_MAX_MOUNTS];
     size_t shared_count = 0;
+    if ((room.flags & IK_ROOM_JOIN) != 0) {
+        report_room(ik_room_join(&room), 0, NULL, 0);
+        _exit(0); /* there are no processes to end, and /proc would show those of the room */
+    }
     if ((room.flags & IK_ROOM_NAMESPACES) != 0) {
         result = ik_room_unshare(&room);
         if (result.error != 0) {
@@ -626,8 +630,12 @@ static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t l
         }
         setsid();
         result = ik_room_furnish(&room);
-        bool wanted = result.error == 0 && (room.flags & IK_ROOM_SHARE) != 0;
-        shared_count = wanted ? ik_room_share(&room, shared) : 0;
+        if (result.error == 0 && (room.flags & IK_ROOM_SHARE) != 0) {
+            shared_count = ik_room_share(&room, shared);
+        } else if (result.error == 0 && (room.flags & IK_ROOM_TRIAL) == 0) {
+            result = ik_room_open(shared);
+            shared_count = result.error == 0 ? IK_ROOM_HANDLES : 0;
+        }
     }
     if (result.error == 0) {
         result = ik_room_restrict(&room);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <net/if.h>
 #include <sched.h>
@@ -183,6 +184,19 @@ static bool make_memory_store(const void *ctx, step_t *step)
            mkdir(ik_sprintf(ctx, "%s/work", store), 0700) == 0 && open_store(ctx, step, store);
 }
 
+static int open_without_links(const char *path, uint64_t flags)
+{
+    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC | flags,
+                           .resolve = RESOLVE_NO_SYMLINKS};
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+/* A detached mount of the place and of what is mounted below it. */
+static int clone_mount(int place)
+{
+    return open_tree(place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+}
+
 /* Opens what the step shows, in the user's own tree. False on an error other than absence. */
 static bool open_source(const void *ctx, step_t *step)
 {
@@ -195,14 +209,10 @@ static bool open_source(const void *ctx, step_t *step)
     if (!is_overlay(step) && step->kind != IK_ROOM_READABLE && step->kind != IK_ROOM_WRITABLE) {
         return true;
     }
-    struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC |
-                                    (is_overlay(step) ? O_DIRECTORY : 0),
-                           .resolve = RESOLVE_NO_SYMLINKS};
-    step->source = (int)syscall(SYS_openat2, AT_FDCWD, step->path, &how, sizeof(how));
+    step->source = open_without_links(step->path, is_overlay(step) ? O_DIRECTORY : 0);
     if (step->source >= 0 && !is_overlay(step)) {
         int place = step->source;
-        step->source = open_tree(
-            place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+        step->source = clone_mount(place);
         close_keeping_errno(place);
     }
     bool absent = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
@@ -264,8 +274,7 @@ static bool mount_copy(const void *ctx, step_t *step)
  * An overlay that is not allowed at all fails in the trial of a room. */
 static bool mount_instead(const step_t *step)
 {
-    int mount = open_tree(step->source, "",
-                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
+    int mount = clone_mount(step->source);
     bool mounted = mount >= 0 && set_attributes(mount, MOUNT_ATTR_RDONLY | SAFE) &&
                    attach(mount, step->path, true);
     return close_keeping_errno(mount) && mounted;
@@ -480,6 +489,54 @@ size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_
     }
     talloc_free(steps);
     return count;
+}
+
+/* --- a room that exists ------------------------------------------------------------------ */
+
+ik_room_result_t ik_room_open(int handles[IK_ROOM_HANDLES])
+{
+    handles[IK_ROOM_HANDLE_NAMESPACE] = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    handles[IK_ROOM_HANDLE_ROOT] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool opened = handles[IK_ROOM_HANDLE_NAMESPACE] >= 0 && handles[IK_ROOM_HANDLE_ROOT] >= 0;
+    return opened ? made : failed(IK_ROOM_PART_MOUNTS);
+}
+
+/* Mounts the place onto itself. Processes in the room may change the project meanwhile: it is
+ * opened once, and when it is gone, there is nothing to protect. */
+static bool protect(const char *path, bool writable)
+{
+    int place = open_without_links(path, 0);
+    if (place < 0) {
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
+    }
+    struct statx status;
+    bool protected = statx(place, "", AT_EMPTY_PATH, STATX_TYPE, &status) == 0 &&
+                     (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    if (!protected) {
+        int mount = clone_mount(place);
+        protected =
+            mount >= 0 && set_attributes(mount, writable ? SAFE : MOUNT_ATTR_RDONLY | SAFE) &&
+            move_mount(mount, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) ==
+                0;
+        protected = protected || errno == ENOENT; /* it was removed just now */
+        close_keeping_errno(mount);
+    }
+    return close_keeping_errno(place) && protected;
+}
+
+ik_room_result_t ik_room_join(const ik_room_request_t *request)
+{
+    int namespace = request->mount_count == 1 ? request->mounts[0] : -1;
+    int owner = ioctl(namespace, NS_GET_USERNS);
+    if (owner < 0 || setns(owner, CLONE_NEWUSER) < 0 || setns(namespace, CLONE_NEWNS) < 0) {
+        return failed(IK_ROOM_PART_NAMESPACES);
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        if (!protect(request->steps[i] + 1, request->steps[i][0] == IK_ROOM_WRITABLE)) {
+            return failed(IK_ROOM_PART_MOUNTS);
+        }
+    }
+    return made;
 }
 
 /* --- restriction ------------------------------------------------------------------------- */

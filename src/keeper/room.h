@@ -1,6 +1,6 @@
 /*
  * A room: namespaces in which the user's files look as the steps of the request say. The process
- * that calls ik_room_make and everything it starts later live in it.
+ * that calls ik_room_furnish and everything it starts later live in it.
  */
 #pragma once
 
@@ -29,5 +29,11 @@ ik_room_result_t ik_room_furnish(const ik_room_request_t *request);
 /* Fills in detached mounts of each IK_ROOM_COPY for other rooms to share, as often as
  * keeper_protocol.h says: a mount can be attached only once. Returns how many. */
 size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS]);
+/* Opens what lets ikigai look at the room and join it later. */
+ik_room_result_t ik_room_open(int handles[IK_ROOM_HANDLES]);
+/* Enters the namespaces of an existing room, whose mount namespace is the only descriptor in
+ * mounts, and takes the steps there. This process sees the processes of the room in /proc instead
+ * of its own afterwards, so it must exit. */
+ik_room_result_t ik_room_join(const ik_room_request_t *request);
 /* Gives up all privileges for good, with or without namespaces. */
 ik_room_result_t ik_room_restrict(const ik_room_request_t *request);

@@ -106,14 +106,14 @@ static void on_end(void *data, ik_process_result_t *result)
     outcome->out = ik_strndup(ctx, result->out.len == 0 ? "" : result->out.data, result->out.len);
 }
 
-/* What a shell command with these effects prints; NULL when it could not be run. */
-static const char *run(ik_effects_t effects, const char *command)
+/* Starts a shell command with these effects; false when it cannot be confined. */
+static bool start(outcome_t *outcome, ik_effects_t effects, const char *command)
 {
-    outcome_t outcome = {0};
-    ik_confinement_prepare(ctx, confinement, effects, on_ready, &outcome);
-    ck_assert(ik_loop_run_until(loop, &outcome.done));
-    if (outcome.host == NULL) {
-        return NULL;
+    *outcome = (outcome_t){0};
+    ik_confinement_prepare(ctx, confinement, effects, on_ready, outcome);
+    ck_assert(ik_loop_run_until(loop, &outcome->done));
+    if (outcome->host == NULL) {
+        return false;
     }
     char *script = ik_sprintf(ctx, "exec 2>&1; %s", command);
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
@@ -124,11 +124,21 @@ static const char *run(ik_effects_t effects, const char *command)
                                     .idle_ms = LONG_MS,
                                     .max_ms = LONG_MS,
                                     .on_end = on_end,
-                                    .data = &outcome};
+                                    .data = outcome};
     ik_process_t *process;
-    outcome.done = false;
-    res_t started = ik_process_start(ctx, outcome.host, &options, &process);
+    outcome->done = false;
+    res_t started = ik_process_start(ctx, outcome->host, &options, &process);
     ck_assert_msg(is_ok(&started), "%s", started.message);
+    return true;
+}
+
+/* What a shell command with these effects prints; NULL when it could not be run. */
+static const char *run(ik_effects_t effects, const char *command)
+{
+    outcome_t outcome;
+    if (!start(&outcome, effects, command)) {
+        return NULL;
+    }
     ck_assert(ik_loop_run_until(loop, &outcome.done));
     return outcome.out;
 }
@@ -192,6 +202,54 @@ START_TEST(test_links_and_special_files_are_protected)
     }
     ck_assert(was_refused(run(working, "echo x >hooks/new")));
     ck_assert_str_eq("hook", run(working, "cat .git/hooks/old")); /* links still lead there */
+}
+END_TEST
+
+/* A place that appears, or is replaced as git does it, is protected before the next call starts. */
+START_TEST(test_places_that_appear_later_are_protected)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    const char *places[] = {".vscode/new", ".git/config", ".envrc", ".mcp.json", ".git/hooks/new"};
+    for (int round = 0; round < 3; round++) {
+        run(working, "echo kept >/tmp/kept");
+        put("project/.vscode/settings", "settings");
+        put("project/.git/new", "config");
+        ck_assert_int_eq(0, rename(below("project/.git/new"), below("project/.git/config")));
+        unlink(below("project/.envrc"));
+        put("project/dev", "");
+        ck_assert_int_eq(0, symlink("dev", below("project/.envrc")));
+        unlink(below("project/.mcp.json"));
+        put("project/.mcp.json", "servers");
+        ck_assert_int_eq(0, rename(below("project/.git"), below(ik_sprintf(ctx, "old%d", round))));
+        put("project/.git/config", "config");
+        put("project/.git/hooks/old", "hook");
+        for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+            const char *said = run(working, ik_sprintf(ctx, "echo x >%s", places[i]));
+            ck_assert_msg(was_refused(said), "%s: %s", places[i], said);
+        }
+        ck_assert_ptr_nonnull(strstr(run(working, "mv .git other"), "busy"));
+        ck_assert_ptr_nonnull(strstr(run(working, "rm .envrc"), "busy"));
+        ck_assert_str_eq("ok\n", run(working, "echo x >.git/HEAD && cat /tmp/kept >/dev/null && "
+                                              "touch file && echo ok"));
+    }
+}
+END_TEST
+
+START_TEST(test_places_that_appear_later_are_protected_from_running_calls)
+{
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    outcome_t outcome;
+    ck_assert(
+        start(&outcome, working, "until test -e go; do sleep 0.01; done; echo x >.vscode/new"));
+    put("project/.vscode/settings", "settings");
+    run(working, "touch go");
+    ck_assert(ik_loop_run_until(loop, &outcome.done));
+    ck_assert_msg(was_refused(outcome.out), "%s", outcome.out);
+    ck_assert_int_ne(0, access(below("project/.vscode/new"), F_OK));
 }
 END_TEST
 
@@ -314,6 +372,8 @@ int main(void)
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_working_writes_in_project_and_tmp_only);
     tcase_add_test(cases, test_links_and_special_files_are_protected);
+    tcase_add_test(cases, test_places_that_appear_later_are_protected);
+    tcase_add_test(cases, test_places_that_appear_later_are_protected_from_running_calls);
     tcase_add_test(cases, test_rooms_share_tmp);
     tcase_add_test(cases, test_sessions_of_one_process_have_their_own_tmp);
     tcase_add_test(cases, test_secrets_are_hidden);
