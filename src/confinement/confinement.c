@@ -260,11 +260,15 @@ static ik_room_plan_t *plan_copies(const void *ctx, ik_confinement_t *confinemen
     confinement->copy_count = count;
     confinement->store = ik_room_store_create(confinement, confinement->options.paths->rooms,
                                               confinement->places.project, copies);
-    plan->count = 2 * count;
+    plan->count = 3 * count;
     plan->steps = ik_new_array(plan, const char *, plan->count + 1);
     for (size_t i = 0; i < count; i++) {
-        plan->steps[2 * i] = ik_sprintf(plan, "%c%s", IK_ROOM_COPY, copies[i]);
-        plan->steps[2 * i + 1] = ik_room_store_folders(confinement->store)[i];
+        const char **steps = plan->steps + 3 * i;
+        /* A cache folder below /tmp may be missing, and its parents may have an owner that the copy
+         * of /tmp cannot give to a copied folder: so it is not created there. */
+        steps[0] = ik_sprintf(plan, "%c%s", IK_ROOM_STUB, copies[i]);
+        steps[1] = ik_sprintf(plan, "%c%s", IK_ROOM_COPY, copies[i]);
+        steps[2] = ik_room_store_folders(confinement->store)[i];
     }
     return plan;
 }

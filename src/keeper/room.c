@@ -121,6 +121,7 @@ static int open_place(const char *path, wanted_t wanted)
 {
     enum { FOLDER = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
     int at = open(ROOT, FOLDER);
+    int cause = 0; /* why it could not be created */
     char *copy = ik_strdup(NULL, path);
     char *rest = NULL;
     for (char *name = strtok_r(copy, "/", &rest); name != NULL && at >= 0;) {
@@ -128,12 +129,12 @@ static int open_place(const char *path, wanted_t wanted)
         bool is_last = next == NULL;
         if (is_last && wanted == AS_FILE) {
             close(openat(at, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644));
-        } else if (wanted != AS_IT_IS) {
-            mkdirat(at, name, 0755);
+        } else if (wanted != AS_IT_IS && mkdirat(at, name, 0755) < 0 && errno != EEXIST) {
+            cause = errno;
         }
         bool folder = !is_last || wanted == AS_FOLDER;
         int below = openat(at, name, folder ? FOLDER : O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        int error = errno;
+        int error = cause != 0 && errno == ENOENT ? cause : errno;
         close(at);
         errno = error;
         at = below;
@@ -238,6 +239,9 @@ static bool mount_overlay(const void *ctx, step_t *step)
         return false;
     }
     int target = open_place(step->path, AS_FOLDER);
+    if (target < 0) {
+        return false;
+    }
     char *stubs_path = ik_sprintf(ctx, STUBS "%s", step->path);
     make_folders(stubs_path);
     int stubs = open(stubs_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -251,8 +255,7 @@ static bool mount_overlay(const void *ctx, step_t *step)
                              step->upper, step->work);
     }
     unsigned long flags = MS_NODEV | MS_NOSUID | (writable ? 0 : MS_RDONLY);
-    bool mounted =
-        target >= 0 && mount("overlay", path_of(ctx, target), "overlay", flags, options) == 0;
+    bool mounted = mount("overlay", path_of(ctx, target), "overlay", flags, options) == 0;
     return close_keeping_errno(stubs) && close_keeping_errno(target) && mounted;
 }
 

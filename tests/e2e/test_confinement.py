@@ -77,6 +77,17 @@ class Confinement(IkigaiTest):
                     self.assertEqual(self.run_bash(level, script, **more), "")
                 shutil.rmtree(self.home)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to act as another user")
+    def test_home_without_caches_below_a_folder_of_another_user(self):
+        """The overlay of /tmp cannot copy a folder whose owner is not in the user namespace."""
+        self.assertTrue(self.dir.startswith("/tmp/"), self.dir)
+        for folder in (self.path("home"), self.home, self.project):
+            os.makedirs(folder, exist_ok=True)
+            os.chown(folder, NOBODY, NOBODY)
+        command = "mkdir -p ~/.cache/x && echo kept >~/.cache/x/y && cat ~/.cache/x/y"
+        self.assertEqual(self.run_bash("full", command, preexec_fn=as_user(NOBODY)), "kept")
+        self.assertFalse(os.path.exists(self.path("home", ".cache")))
+
     def test_no_descriptor_is_inherited(self):
         held = os.open(self.dir, os.O_RDONLY)
         self.addCleanup(os.close, held)
