@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/landlock.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "confinement/room_plan.h"
 #include "confinement/room_store.h"
 
@@ -593,10 +595,10 @@ typedef struct {
 } sight_t;
 
 struct ik_confinement_watch {
+    const char *project;
     const char **places;
     sight_t *before;
-    size_t folder_len; /* of the project, with the slash */
-    bool changes;      /* tell of changed contents, too */
+    bool changes; /* tell of changed contents, too */
 };
 
 static sight_t look(const char *path)
@@ -625,8 +627,9 @@ ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *projec
 {
     ik_confinement_watch_t *watch = ik_new(ctx, ik_confinement_watch_t);
     size_t count = 0;
-    watch->places = ik_room_plan_protected(watch, project);
-    watch->folder_len = strlen(project) + 1;
+    char resolved[PATH_MAX];
+    watch->project = ik_strdup(watch, realpath(project, resolved) != NULL ? resolved : project);
+    watch->places = ik_room_plan_protected(watch, watch->project);
     watch->changes = changes;
     while (watch->places[count] != NULL) {
         count++;
@@ -638,19 +641,33 @@ ik_confinement_watch_t *ik_confinement_watch(const void *ctx, const char *projec
     return watch;
 }
 
+/* A place in a git folder that did not exist was not looked at: there was nothing. */
+static const sight_t *find_before(const ik_confinement_watch_t *watch, const char *place)
+{
+    static const sight_t nothing = {0};
+    size_t i = 0;
+    while (watch->places[i] != NULL && strcmp(watch->places[i], place) != 0) {
+        i++;
+    }
+    return watch->places[i] == NULL ? &nothing : &watch->before[i];
+}
+
 char *ik_confinement_changes(const void *ctx, const ik_confinement_watch_t *watch)
 {
+    const char **places = ik_room_plan_protected(ctx, watch->project);
+    size_t folder_len = strlen(watch->project) + 1;
     char *names = NULL;
     bool changed = watch->changes;
-    for (size_t i = 0; watch->places[i] != NULL; i++) {
-        sight_t now = look(watch->places[i]);
-        const sight_t *before = &watch->before[i];
+    for (size_t i = 0; places[i] != NULL; i++) {
+        sight_t now = look(places[i]);
+        const sight_t *before = find_before(watch, places[i]);
         bool same = is_same(&now.own, &before->own) && is_same(&now.target, &before->target);
         if (now.own.st_nlink == 0 ||
             (same && (!watch->changes || is_unchanged(&now.target, &before->target)))) {
             continue;
         }
-        const char *name = watch->places[i] + watch->folder_len;
+        bool inside = ik_file_is_within(places[i], watch->project);
+        const char *name = inside ? places[i] + folder_len : places[i];
         names = names == NULL ? ik_strdup(ctx, name) : ik_sprintf(ctx, "%s, %s", names, name);
         changed = changed || before->own.st_nlink != 0;
     }

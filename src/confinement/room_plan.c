@@ -197,6 +197,13 @@ static void show_folder(planner_t *planner, const char *folder)
 
 /* --- /tmp and caches --------------------------------------------------------------------- */
 
+static void append(const void *ctx, const char ***list, size_t *count, const char *path)
+{
+    *list = ik_resize_array(ctx, *list, const char *, *count + 2);
+    (*list)[(*count)++] = ik_strdup(*list, path);
+    (*list)[*count] = NULL;
+}
+
 static void add_unique(const void *ctx, const char ***list, size_t *count, const char *path)
 {
     for (size_t i = 0; i < *count; i++) {
@@ -204,9 +211,7 @@ static void add_unique(const void *ctx, const char ***list, size_t *count, const
             return;
         }
     }
-    *list = ik_resize_array(ctx, *list, const char *, *count + 2);
-    (*list)[(*count)++] = ik_strdup(*list, path);
-    (*list)[*count] = NULL;
+    append(ctx, list, count, path);
 }
 
 /* Only a folder can be a cache. */
@@ -311,10 +316,12 @@ static const char *protect_link(const guard_t *guard, const char *path)
 
 static void protect(const guard_t *guard, const char *path)
 {
+    ik_room_plan_t *plan = guard->plan;
     const char *place = protect_link(guard, path);
     if (place != NULL) {
-        add(guard->plan, IK_ROOM_READABLE, place);
+        add(plan, IK_ROOM_READABLE, place);
     }
+    append(plan, &plan->protected, &plan->protected_count, path);
 }
 
 /* A folder that holds a protected place must be a mount point: otherwise it could be renamed, and
@@ -391,16 +398,9 @@ static void show_project(ik_room_plan_t *plan, const ik_room_places_t *places, i
 
 const char **ik_room_plan_protected(const void *ctx, const char *project)
 {
-    const char **list = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < IK_LENGTH(protected_places); i++) {
-        add_unique(ctx, &list, &count, ik_file_join(ctx, project, protected_places[i]));
-    }
-    for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
-        char *git = ik_file_join(ctx, project, ".git");
-        add_unique(ctx, &list, &count, ik_file_join(ctx, git, protected_in_git[i]));
-    }
-    return list;
+    ik_room_plan_t *plan = ik_new(ctx, ik_room_plan_t);
+    protect_project(plan, project);
+    return plan->protected;
 }
 
 /* --- secrets ----------------------------------------------------------------------------- */

@@ -30,6 +30,8 @@ typedef struct {
     size_t count;
     const char **copies; /* as ik_room_plan_copies; NULL without namespaces */
     size_t copy_count;
+    const char **protected; /* as ik_room_plan_protected; NULL: there are none */
+    size_t protected_count;
 } ik_room_plan_t;
 
 /* With namespaces. stores has one folder for each copy, in the order of ik_room_plan_copies; "":
@@ -45,5 +47,6 @@ ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_place
 /* The folders that a room shows as copies, NULL-terminated: /tmp first, then the caches. */
 const char **ik_room_plan_copies(const void *ctx, const ik_room_places_t *places);
 
-/* The protected places of the project, whether they exist or not, NULL-terminated. */
+/* The protected places of the project (a path without links), whether they exist or not,
+ * NULL-terminated; those in git folders only if the folder exists. */
 const char **ik_room_plan_protected(const void *ctx, const char *project);

@@ -241,6 +241,15 @@ class Running(EffectsTest):
         self.assertIn("Read-only", self.bash("touch .idea/y")["result"]["output"])
         self.assertNotIn("note", self.bash("touch .envrc .mcp.json", "--unconfined"))
 
+    def test_places_that_appear_in_git_folders_are_named(self):
+        self.assertEqual(self.bash("git init -q --template= && mkdir .git/hooks")["note"],
+                         "Protected places appeared: .git/hooks, .git/config")
+        self.assertEqual(self.bash("mkdir -p .git/modules/sub/hooks")["note"],
+                         "Protected places appeared: .git/modules/sub/hooks")
+        shutil.rmtree(self.path("project", ".git"))
+        self.assertEqual(self.bash("mkdir -p data/hooks; echo gitdir: data > .git")["note"],
+                         "Protected places appeared: data/hooks")
+
     def test_links_that_lead_elsewhere_are_named(self):
         """A protected link and its target cannot be replaced, but the folders between them can."""
         self.write("project/envs/dev", "")
