@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/array.h"
 #include "base/config_secret.h"
 #include "base/file.h"
 #include "mcp/mcp_server_state.h"
@@ -51,6 +50,18 @@ static void add_variable(const void *ctx, launch_t *launch, size_t *count, const
     launch->env[*count] = NULL;
 }
 
+/* Adds variables that are held back from servers otherwise; keys: also those with provider keys. */
+static void pass_variables(const void *ctx, const ik_config_t *config, const char *const *names,
+                           bool keys, launch_t *launch, size_t *count)
+{
+    for (; names != NULL && *names != NULL; names++) {
+        const char *value = ik_config_secret_held_back(config, *names);
+        if (value != NULL && (keys || ik_config_secret_value(config, *names) == NULL)) {
+            add_variable(ctx, launch, count, *names, value);
+        }
+    }
+}
+
 /* How to start it, on ctx; returns why it cannot be, or NULL. */
 static char *make_launch(const void *ctx, const ik_mcp_server_t *server, launch_t *launch)
 {
@@ -58,15 +69,10 @@ static char *make_launch(const void *ctx, const ik_mcp_server_t *server, launch_
     char *fault = NULL;
     size_t count = 0;
     launch->env = ik_new_array(ctx, const char *, 1);
-    const char *const *passes[] = {server->options->config->pass_env, config->pass_env};
-    for (size_t i = 0; i < IK_LENGTH(passes); i++) {
-        for (const char *const *name = passes[i]; name != NULL && *name != NULL; name++) {
-            const char *value = ik_config_secret_held_back(server->options->config, *name);
-            if (value != NULL) {
-                add_variable(ctx, launch, &count, *name, value);
-            }
-        }
-    }
+    pass_variables(ctx, server->options->config, server->options->config->pass_env, true, launch,
+                   &count);
+    pass_variables(ctx, server->options->config, config->pass_env,
+                   config->source != IK_CONFIG_PROJECT, launch, &count);
     for (size_t i = 0; config->env != NULL && config->env[i] != NULL && fault == NULL; i += 2) {
         const char *value = ik_mcp_server_expand(ctx, server, config->env[i + 1], &fault);
         if (value != NULL) {

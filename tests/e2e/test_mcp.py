@@ -529,7 +529,8 @@ class Trust(McpTest):
     def test_a_project_s_servers_need_trust(self):
         self.config({"mcpServers": {"mine": self.server({"tools": ["echo"]})}})
         self.servers("project", theirs=self.server({"tools": ["echo", "environment"]},
-                                                   env={"K": "${OPENAI_API_KEY:-none}"}),
+                                                   env={"K": "${OPENAI_API_KEY:-none}"},
+                                                   pass_env=["OPENAI_API_KEY", "MY_TOKEN"]),
                      mine=self.server({"tools": ["plain"]}), broken={"command": 1},
                      leaky={"command": "${OPENAI_API_KEY}"})
         listed = self.ikigai("mcp", "list", "--json")
@@ -560,8 +561,11 @@ class Trust(McpTest):
         review = self.ikigai("trust", "--yes").out
         self.assertIn(f"server theirs: {sys.executable} {PEER}", review)
         self.assertIn('"leaky"', review)  # its text
+        env["MY_TOKEN"] = "t"
         seen = json.loads(self.run_tool("theirs__environment", env=env)["result"]["output"])
         self.assertEqual(seen["env"]["K"], "none")
+        # Its pass_env gets no provider's key, but other variables that are held back.
+        self.assertEqual((seen["env"].get("OPENAI_API_KEY"), seen["env"].get("MY_TOKEN")), (None, "t"))
         # Any change takes the trust back.
         self.servers("project", theirs=self.server({"tools": ["plain"]}))
         before = self.starts()
