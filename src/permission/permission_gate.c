@@ -111,6 +111,13 @@ static void decide_plan(decision_t *decision)
     bool harmless = ik_tool_registry_effects(entry, &declared) && declared.write == IK_WRITE_NONE &&
                     !declared.network && entry->source == IK_TOOL_SYSTEM;
     decision->mode = IK_MODE_PLAN;
+    if (entry->source == IK_TOOL_SERVER &&
+        decision->gate->options.config->confinement == IK_CONFIG_CONFINEMENT_OFF) {
+        /* Servers run in no room then, whatever their entries declare. */
+        deny(decision, "plan mode: the configuration turns confinement off, so the server of this "
+                       "tool is not held to reading");
+        return;
+    }
     if (entry->source == IK_TOOL_SERVER && (!ik_tool_registry_effects(entry, &declared) ||
                                             declared.write != IK_WRITE_NONE || declared.network)) {
         deny(decision, "plan mode: the server of this tool is not confined to reading; in its "

@@ -454,6 +454,13 @@ class Configuration(McpTest):
                           ("reading__echo", {"text": "x"}), servers=servers, args=("--mode", "plan"))
         self.assertEqual([e.get("error_code") for e in turn.envelopes()],
                          ["PERMISSION_DENIED", "PERMISSION_DENIED", None])
+        # Without confinement no server is held to anything, whatever its entry declares.
+        turn = self.calls(("reading__write", {"path": inside}), servers=servers, args=("--mode", "plan"),
+                          config={"confinement": "off"})
+        (envelope,) = turn.envelopes()
+        self.assertEqual(envelope.get("error_code"), "PERMISSION_DENIED")
+        self.assertIn("the configuration turns confinement off", envelope["error"])
+        self.assertFalse(os.path.exists(inside))
         self.assert_nothing_runs()
 
     def test_faults(self):
