@@ -193,7 +193,7 @@ void ik_acp_history_delete(ik_acp_t *acp, ik_rpc_request_t *request)
         ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, "sessionId must be a string", NULL);
     } else if (session != NULL) {
         ik_acp_session_leave(session, request);
-    } else {
+    } else if (!ik_acp_session_refuse_opening(acp, request, id)) {
         ik_acp_history_remove(acp, request, id);
     }
     talloc_free(id);

@@ -54,6 +54,19 @@ ik_acp_session_t *ik_acp_session_find(ik_acp_t *acp, const char *id)
     return NULL;
 }
 
+bool ik_acp_session_refuse_opening(ik_acp_t *acp, ik_rpc_request_t *request, const char *id)
+{
+    for (size_t i = 0; i < acp->session_count; i++) {
+        const ik_acp_session_t *session = acp->sessions[i];
+        const char *wanted = session->id == NULL && !session->leaves ? session->start.resume : NULL;
+        if (wanted != NULL && strcmp(wanted, id) == 0) {
+            ik_rpc_refuse(request, IK_RPC_INVALID_REQUEST, "The session is being opened", NULL);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void refuse_unknown(ik_rpc_request_t *request, const char *id)
 {
     char *why = ik_sprintf(NULL, "There is no session %.100s", id);
@@ -326,7 +339,8 @@ void ik_acp_session_open(ik_acp_t *acp, ik_rpc_request_t *request, bool replays)
         ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, "sessionId must be a string", NULL);
     } else if (!is_id(id)) {
         refuse_unknown(request, id);
-    } else if ((folder = read_folder(scratch, request)) != NULL &&
+    } else if (!ik_acp_session_refuse_opening(acp, request, id) &&
+               (folder = read_folder(scratch, request)) != NULL &&
                accept_more(acp, request, servers)) {
         if (session != NULL) {
             open_again(session, request, folder, replays);

@@ -85,6 +85,9 @@ void ik_acp_session_close(ik_acp_t *acp, ik_rpc_request_t *request);
 /* The open session that the params name; NULL: there is none, and the request is refused. */
 ik_acp_session_t *ik_acp_session_of(ik_acp_t *acp, ik_rpc_request_t *request);
 ik_acp_session_t *ik_acp_session_find(ik_acp_t *acp, const char *id);
+/* Refuses the request if the session is being opened: two workspaces of one session would overwrite
+ * each other's messages. */
+bool ik_acp_session_refuse_opening(ik_acp_t *acp, ik_rpc_request_t *request, const char *id);
 /* Ends the session and answers closing. */
 void ik_acp_session_leave(ik_acp_session_t *session, ik_rpc_request_t *closing);
 /* Frees the sessions that leave and do not work any more. */

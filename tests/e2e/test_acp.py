@@ -789,6 +789,32 @@ class Sessions(AcpTest):
         other.initialize()
         self.assertIn("in use", other.call("session/resume", params, error=-32603))
 
+    def test_requests_while_it_is_opened(self):
+        """A session has one workspace: nothing else opens or deletes it before it is there."""
+        editor = self.editor(lambda request: Answer("Yes."))
+        session = editor.open(self.project)
+        editor.prompt(session, "One")
+        editor.call("session/close", {"sessionId": session})
+        params = {"sessionId": session, "cwd": self.project, "mcpServers": []}
+        methods = ["session/load", "session/load", "session/resume", "session/delete"]
+        editor.raw("".join(json.dumps({"jsonrpc": "2.0", "id": f"r{i}", "method": m, "params": params}) + "\n"
+                           for i, m in enumerate(methods)).encode())  # all arrive at once
+        answers = {}
+        while len(answers) < len(methods):
+            message = editor.wait(lambda m: "method" not in m)
+            answers[message["id"]] = message
+        self.assertIn("configOptions", answers["r0"]["result"])
+        for i in range(1, len(methods)):
+            self.assertEqual(answers[f"r{i}"]["error"],
+                             {"code": -32600, "message": "The session is being opened"})
+        for text in ("Two", "Three"):
+            self.assertEqual(editor.prompt(session, text)[0], "end_turn")
+            editor.call("session/close", {"sessionId": session})
+            editor.call("session/load", params)
+        self.assertEqual(editor.end(), 0)
+        self.assertNotIn("not being saved", "".join(editor.errors))
+        self.assertEqual(self.user_texts(2), ["One", "Two", "Three"])
+
     def test_list_close_delete(self):
         """Newest first, fifty at a time; deleting twice is no error."""
         editor = self.editor(lambda request: Answer("Yes."))
