@@ -6,6 +6,7 @@ url, and requests with what was sent to it.
   prime       a stream begins with an event that has an id and no data
   cut         a stream breaks off before the answer; it is resumed by GET with Last-Event-ID
   forget      that many sessions are forgotten after their first call: 404, or the status `lost`
+  refusal     the code of the error that calls are refused with: 400; None: they are not refused
   token       the bearer token that is wanted; None: none
   status      the status of every answer
   missing     the scopes that calls are refused for: 403; None: none
@@ -39,14 +40,14 @@ def is_modern(body):
 class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
                  status=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
-                 change=None, breaks=0, era_first=False):
+                 change=None, breaks=0, era_first=False, refusal=None):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object", "properties": {
             "text": {"type": "string", "x-mcp-header": "Text"}}}}]
         self.mismatch, self.tools_then = mismatch, tools_then
         self.stream, self.change, self.changed, self.stopped = stream, change, False, False
-        self.breaks, self.era_first = breaks, era_first
+        self.breaks, self.era_first, self.refusal = breaks, era_first, refusal
         self.said = threading.Condition()
         self.missing = None
         self.requests, self.sessions, self.kept = [], [], {}
@@ -209,6 +210,8 @@ class McpHttp:
                 self.forget -= 1
                 self.sessions.clear()
                 return None, {"code": -32000, "message": "No session"}, self.lost
+            if self.refusal is not None:
+                return None, {"code": self.refusal, "message": "Not like this"}, 400
             if params["name"] == self.change:
                 with self.said:
                     self.tools, self.changed = self.tools_then, True

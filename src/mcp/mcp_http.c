@@ -18,6 +18,7 @@ enum {
     RETRY_MAX_MS = 60000,
     HEADERS_MAX = 40,
     END_MS = 1000, /* for the end of a session */
+    NO_SESSION = -32000,
     NO_LIMIT_MS = 1 << 30,
 };
 
@@ -151,18 +152,38 @@ static void fail(stream_t *stream, ik_mcp_http_failure_t failure, const char *wh
     talloc_free(stream);
 }
 
+/* The JSON-RPC error in the answer; false: it has none. */
+static bool find_error(const stream_t *stream, ik_json_span_t *error)
+{
+    ik_json_span_t whole;
+    const char *body = stream->body.len == 0 ? "" : stream->body.data;
+    return ik_json_scan(body, stream->body.len, &whole, NULL) &&
+           ik_json_find_kind(whole, "error", IK_JSON_OBJECT, error);
+}
+
+/* Whether the server does not know the session any more. It says so with 404; some say 400, with
+ * the code NO_SESSION or without any. Another code is an answer to the request. */
+static bool is_session_lost(const stream_t *stream)
+{
+    ik_json_span_t error;
+    ik_json_span_t code;
+    bool lost = stream->http->session != NULL && (stream->status == 404 || stream->status == 400);
+    if (lost && stream->status == 400 && find_error(stream, &error) &&
+        ik_json_find_kind(error, "code", IK_JSON_NUMBER, &code)) {
+        lost = strtoll(code.text, NULL, 10) == NO_SESSION;
+    }
+    return lost;
+}
+
 /* An answer that says what is wrong becomes the answer to the request. */
 static void take_refusal(stream_t *stream)
 {
-    ik_json_span_t whole;
     ik_json_span_t error;
-    const char *body = stream->body.len == 0 ? "" : stream->body.data;
     ik_buffer_t message;
     ik_buffer_init(&message, NULL, IK_BUFFER_UNLIMITED); /* bounded by ERROR_MAX */
     ik_buffer_append_format(&message,
                             "{\"jsonrpc\":\"2.0\",\"id\":%" PRId64 ",\"error\":", stream->id);
-    if (ik_json_scan(body, stream->body.len, &whole, NULL) &&
-        ik_json_find_kind(whole, "error", IK_JSON_OBJECT, &error)) {
+    if (find_error(stream, &error)) {
         ik_buffer_append(&message, error.text, error.len);
     } else {
         ik_buffer_append_format(&message, "{\"code\":-32000,\"message\":\"HTTP status %d\"}",
@@ -244,8 +265,7 @@ static void on_end(void *data, const ik_http_end_t *end)
         fail(stream, IK_MCP_HTTP_LOST, why);
         talloc_free(why);
     } else if (stream->status >= 400) {
-        bool session = http->session != NULL && (stream->status == 404 || stream->status == 400);
-        if (session && stream->id != 0) {
+        if (stream->id != 0 && is_session_lost(stream)) {
             fail(stream, IK_MCP_HTTP_SESSION, "the session has ended");
         } else if (stream->id != 0) {
             take_refusal(stream);

@@ -666,6 +666,14 @@ class Http(McpTest):
         self.assertEqual(turn.envelopes()[0]["error_code"], "SERVER_UNAVAILABLE")
         self.assertEqual(len(self.sent_to(peer, "initialize")), 2)
 
+    def test_an_error_with_status_400_is_the_answer(self):
+        peer = self.peer(refusal=-32602)
+        turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
+        (envelope,) = turn.envelopes()
+        self.assertEqual((envelope["error_code"], envelope.get("code")), ("MCP_ERROR", -32602))
+        self.assertIn("Not like this", envelope["error"])
+        self.assertEqual([len(self.sent_to(peer, m)) for m in ("initialize", "tools/call")], [1, 1])
+
     def test_servers_that_cannot_be_used(self):
         closed = self.peer()
         closed.stop()
