@@ -6,6 +6,7 @@ url, and requests with what was sent to it.
   prime       a stream begins with an event that has an id and no data
   cut         a stream breaks off before the answer; it is resumed by GET with Last-Event-ID
   forget      that many sessions are forgotten after their first call: 404, or the status `lost`
+  settles     so many seconds pass before notifications/initialized is answered; requests are refused until then
   refusal     the code of the error that calls are refused with: 400; None: they are not refused
   token       the bearer token that is wanted; None: none
   status      the status of every answer
@@ -22,6 +23,7 @@ url, and requests with what was sent to it.
 import http.server
 import json
 import threading
+import time
 
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -40,7 +42,7 @@ def is_modern(body):
 class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
                  status=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
-                 change=None, breaks=0, era_first=False, refusal=None):
+                 change=None, breaks=0, era_first=False, refusal=None, settles=0):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object", "properties": {
@@ -48,6 +50,7 @@ class McpHttp:
         self.mismatch, self.tools_then = mismatch, tools_then
         self.stream, self.change, self.changed, self.stopped = stream, change, False, False
         self.breaks, self.era_first, self.refusal = breaks, era_first, refusal
+        self.settles, self.settled = settles, settles == 0
         self.said = threading.Condition()
         self.missing = None
         self.requests, self.sessions, self.kept = [], [], {}
@@ -108,6 +111,9 @@ class McpHttp:
                 if self.refused():
                     return
                 if "id" not in body or "method" not in body:
+                    if body.get("method") == "notifications/initialized":
+                        time.sleep(peer.settles)
+                        peer.settled = True
                     self.answer(202)
                     return
                 if peer.missing and body["method"] == "tools/call":
@@ -199,6 +205,8 @@ class McpHttp:
                     "serverInfo": {"name": "web", "version": "1"}}, None, 200
         if self.era == "legacy" and request.headers.get("Mcp-Session-Id") not in self.sessions:
             return None, {"code": -32000, "message": "No session"}, self.lost
+        if self.era == "legacy" and not self.settled:
+            return None, {"code": -32602, "message": "Not initialized"}, 200
         if method == "server/discover":
             return {"resultType": "complete", "supportedVersions": [MODERN],
                     "capabilities": {"tools": {"listChanged": bool(self.stream)}}, "ttlMs": 0,

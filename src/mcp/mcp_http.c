@@ -31,6 +31,7 @@ struct stream {
     stream_t *next;
     int64_t id;  /* of the request that it answers; 0: none */
     bool listen; /* the server's own stream */
+    bool greets; /* it is notifications/initialized, which is not answered yet */
     char *line;  /* what was sent; NULL: a GET */
     ik_http_part_t part;
     ik_http_request_t *request;
@@ -224,9 +225,8 @@ static bool resume(stream_t *stream)
     return true;
 }
 
-static void on_end(void *data, const ik_http_end_t *end)
+static void finish(stream_t *stream, const ik_http_end_t *end)
 {
-    stream_t *stream = data;
     ik_mcp_http_t *http = stream->http;
     stream->request = NULL; /* it frees itself */
     if (http->retired) {
@@ -286,6 +286,17 @@ static void on_end(void *data, const ik_http_end_t *end)
     }
 }
 
+static void on_end(void *data, const ik_http_end_t *end)
+{
+    stream_t *stream = data;
+    ik_mcp_http_t *http = stream->http;
+    bool greets = stream->greets;
+    finish(stream, end);
+    if (greets && !http->retired) { /* refused or lost: what is sent next will show why */
+        http->options.on_initialized(http->options.data);
+    }
+}
+
 /* --- a request --------------------------------------------------------------------------- */
 
 static bool is_type(const char *value, const char *type)
@@ -325,6 +336,10 @@ static void on_head(void *data, const ik_http_head_t *head)
         http->session = ik_strdup(http, session);
     }
     stream->challenge = challenge == NULL ? NULL : ik_strdup(stream, challenge);
+    if (good && stream->greets && !http->retired) { /* some servers never end this answer */
+        stream->greets = false;
+        http->options.on_initialized(http->options.data);
+    }
 }
 
 static bool on_body(void *data, const char *bytes, size_t len)
@@ -456,6 +471,7 @@ void ik_mcp_http_send(ik_mcp_http_t *http, const char *line, size_t len, const c
     stream->line = ik_strndup(stream, line, len);
     stream->part = (ik_http_part_t){.bytes = stream->line, .len = len};
     stream->id = find_id(line, len);
+    stream->greets = strstr(stream->line, "\"method\":\"notifications/initialized\"") != NULL;
     for (; headers != NULL && *headers != NULL; headers++) {
         stream->more = stream->more == NULL ? ik_strdup(stream, *headers)
                                             : ik_sprintf(stream, "%s\n%s", stream->more, *headers);

@@ -27,6 +27,9 @@ typedef struct {
     int64_t connect_ms;
     /* A message of the server. */
     void (*on_message)(void *data, const char *text, size_t len);
+    /* The server has answered notifications/initialized, or its answer was lost. Only now may
+     * requests follow: each has a connection of its own and could overtake the notification. */
+    void (*on_initialized)(void *data);
     /* The request with this id, 0 for a message without one, has no answer. line is what was sent,
      * challenge the header WWW-Authenticate or NULL. */
     void (*on_failure)(void *data, int64_t id, ik_mcp_http_failure_t failure, const char *why,

@@ -43,6 +43,13 @@ static void on_http_message(void *data, const char *text, size_t len)
     }
 }
 
+static void on_http_initialized(void *data)
+{
+    ik_mcp_server_t *server = data;
+    ik_mcp_http_listen(server->http);
+    ik_mcp_server_begin_list(server);
+}
+
 /* --- beginning again --------------------------------------------------------------------- */
 
 /* The user has to log in. Until then the server refuses every further request. */
@@ -225,6 +232,7 @@ void ik_mcp_server_open_http(ik_mcp_server_t *server)
                     .headers = headers,
                     .connect_ms = 1000 * (int64_t)server->options->config->connect_timeout_seconds,
                     .on_message = on_http_message,
+                    .on_initialized = on_http_initialized,
                     .on_failure = on_http_failure,
                     .data = server});
     talloc_free(scratch);

@@ -118,10 +118,9 @@ static void on_initialize(void *data, const ik_rpc_answer_t *answer)
             ik_mcp_http_set_version(server->http, version, false);
         }
         ik_rpc_notify(server->rpc, "notifications/initialized", NULL);
-        if (server->http != NULL) {
-            ik_mcp_http_listen(server->http);
+        if (server->http == NULL) { /* else when the server has answered that */
+            ik_mcp_server_begin_list(server);
         }
-        ik_mcp_server_begin_list(server);
     }
     talloc_free(scratch);
 }

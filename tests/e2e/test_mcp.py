@@ -666,6 +666,14 @@ class Http(McpTest):
         self.assertEqual(turn.envelopes()[0]["error_code"], "SERVER_UNAVAILABLE")
         self.assertEqual(len(self.sent_to(peer, "initialize")), 2)
 
+    def test_requests_wait_until_the_server_is_initialized(self):
+        peer = self.peer(settles=0.3, stream=True)
+        turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
+        self.assertEqual(turn.envelopes()[0].get("result"), {"output": "x"})
+        sent = [r["body"]["method"] if r["body"] else r["method"] for r in peer.requests]
+        self.assertEqual(sent[:2], ["initialize", "notifications/initialized"])
+        self.assertEqual(sorted(sent[2:4]), ["GET", "tools/list"])
+
     def test_an_error_with_status_400_is_the_answer(self):
         peer = self.peer(refusal=-32602)
         turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
