@@ -37,6 +37,17 @@ static void separate(reader_t *reader, const char *next, char with)
     }
 }
 
+/* On ctx; NUL characters become blanks, because each would end the message early. */
+static char *decode(const reader_t *reader, ik_json_span_t text)
+{
+    size_t len;
+    char *decoded = ik_json_decode(reader->ctx, text, &len);
+    for (size_t i = 0; i < len; i++) {
+        decoded[i] = decoded[i] == '\0' ? ' ' : decoded[i];
+    }
+    return decoded;
+}
+
 /* --- links ------------------------------------------------------------------------------- */
 
 /* The path that a file:// URI names, on ctx; NULL: it names none. *part is its fragment or "". */
@@ -150,7 +161,7 @@ static res_t read_resource(reader_t *reader, ik_json_span_t block)
     ik_buffer_append_format(&reader->context, "%s<context ref=\"%s%s%s\">\n",
                             reader->context.len == 0 ? "" : "\n\n", path == NULL ? uri : path,
                             path == NULL || *part == '\0' ? "" : "#", path == NULL ? "" : part);
-    ik_json_append_decoded(&reader->context, text);
+    ik_buffer_append_text(&reader->context, decode(reader, text));
     ik_buffer_append_text(&reader->context,
                           reader->context.data[reader->context.len - 1] == '\n' ? "" : "\n");
     ik_buffer_append_text(&reader->context, "</context>");
@@ -162,16 +173,12 @@ static res_t read_resource(reader_t *reader, ik_json_span_t block)
 static res_t read_text(reader_t *reader, ik_json_span_t block)
 {
     ik_json_span_t text;
-    size_t len;
     if (!ik_json_find_kind(block, "text", IK_JSON_STRING, &text)) {
         return ERR(INVALID, "text must be a string");
     }
-    char *decoded = ik_json_decode(reader->ctx, text, &len);
-    for (size_t i = 0; i < len; i++) {
-        decoded[i] = decoded[i] == '\0' ? ' ' : decoded[i]; /* it would end the text early */
-    }
+    char *decoded = decode(reader, text);
     separate(reader, decoded, ' ');
-    ik_buffer_append(&reader->text, decoded, len);
+    ik_buffer_append_text(&reader->text, decoded);
     return OK;
 }
 

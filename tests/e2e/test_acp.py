@@ -253,6 +253,15 @@ class Turns(AcpTest):
                                                  "data": base64.b64encode(other).decode()})[0],
                          "end_turn")
 
+    def test_nul_characters_end_nothing(self):
+        def file(name, text):
+            return {"type": "resource", "resource": {"uri": "file:///" + name, "text": text}}
+        editor = self.editor([Answer("Yes.")])
+        editor.prompt(editor.open(self.project), "Look\0at", file("x", "one\0two\n"), file("y", "three\n"))
+        (text,) = self.user_texts()
+        self.assertEqual(text, 'Look at @/x @/y\n\n<context ref="/x">\none two\n</context>\n\n'
+                               '<context ref="/y">\nthree\n</context>')
+
     def test_an_image_for_a_model_that_sees_none(self):
         self.write("home/.ikigai/models.json", json.dumps({"models": {
             FORMATS["chat"].target: {"images": False}}}))
