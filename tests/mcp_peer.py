@@ -38,7 +38,8 @@ TOOLS = {
 }
 for name in ("content", "structured", "both", "same", "image", "failing", "refusing", "slow",
              "progress", "silent", "dying", "junk", "huge", "asking", "empty", "invalid", "log",
-             "change", "environment", "write", "pid", "split", "input", "endless_input", "strange", "visit"):
+             "change", "environment", "write", "pid", "split", "input", "endless_input", "strange", "visit",
+             "void"):
     TOOLS.setdefault(name, {"description": name + ".", "inputSchema": {"type": "object"}})
 
 lock = threading.Lock()
@@ -237,6 +238,8 @@ def call(request):
         else:
             refuse(request, -32042, "Not yet", {"elicitations": [
                 {"mode": "url", "elicitationId": "1", "url": "https://example.org/a?b=c", "message": "Allow it."}]})
+    elif name == "void":
+        send({"id": request["id"]})
     elif name == "strange":
         respond(request, {"resultType": "dream", "content": []})
     else:

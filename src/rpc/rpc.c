@@ -340,10 +340,14 @@ static void take_message(ik_rpc_t *rpc, const char *text, size_t len)
     ik_json_find_members(whole, names, MEMBERS, at);
     bool has_id = at[ID].len > 0 || ik_json_find(whole, "id", &found);
     bool null_result = at[RESULT].len == 0 && ik_json_find(whole, "result", &found);
+    /* With the id of a call it is its answer even if it says nothing: no other will come. */
+    bool answers =
+        at[RESULT].len > 0 || at[ERROR].len > 0 || null_result || find_call(rpc, at[ID]) != NULL;
     if (ik_json_is(at[METHOD], IK_JSON_STRING) && ik_json_is_text(at[VERSION], "2.0")) {
         take_method(rpc, text, len, at[METHOD], at[ID], has_id, at[PARAMS]);
-    } else if (at[METHOD].len == 0 && (at[RESULT].len > 0 || at[ERROR].len > 0 || null_result)) {
-        take_answer(rpc, at[ID], null_result ? found : at[RESULT], at[ERROR]);
+    } else if (at[METHOD].len == 0 && answers) {
+        static const ik_json_span_t null = {.text = "null", .len = 4};
+        take_answer(rpc, at[ID], at[RESULT].len > 0 ? at[RESULT] : null, at[ERROR]);
     } else {
         take_junk(rpc, text, len, IK_RPC_INVALID_REQUEST, "The message is not JSON-RPC 2.0");
     }

@@ -40,9 +40,9 @@ typedef struct {
 
 /* The answer to a call; its spans are valid inside the callback only. */
 typedef struct {
-    bool closed; /* there will be no answer: ik_rpc_close */
-    bool failed; /* the peer reports an error */
-    ik_json_span_t result;
+    bool closed;           /* there will be no answer: ik_rpc_close */
+    bool failed;           /* the peer reports an error */
+    ik_json_span_t result; /* null if the answer has none */
     int64_t code;          /* of an error; 0 if it has none */
     ik_json_span_t text;   /* the message of an error, a string; length 0: none */
     ik_json_span_t detail; /* the data of an error; length 0: none */

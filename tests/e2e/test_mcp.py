@@ -121,6 +121,7 @@ class Calls(McpTest):
             ("visit", "MCP_ERROR", "Not yet\nVisit https://example.org/a?b=c"),
             ("invalid", "INVALID_OUTPUT", "its content is not a list"),
             ("strange", "INVALID_OUTPUT", "its type is not known"),
+            ("void", "INVALID_OUTPUT", "it is not an object"),
             ("huge", "INVALID_OUTPUT", "longer than 32 MB"),
             ("silent", "TOOL_TIMEOUT", "timed out after 3 seconds without progress"),
             ("dying", "TOOL_CRASHED", "exited with status 3"),
@@ -138,7 +139,7 @@ class Calls(McpTest):
                 self.assertIn(text, envelope["error"])
         envelopes = turn.envelopes()
         self.assertEqual([envelopes[0]["code"], envelopes[1]["code"]], [-32050, -32042])
-        self.assertEqual(envelopes[6]["stderr"], "last words\n")
+        self.assertEqual(envelopes[7]["stderr"], "last words\n")
         # Started by the next call at once; a call that worked resets the count.
         self.assertEqual(self.starts(), 3)
         (cancelled,) = self.sent("notifications/cancelled")

@@ -246,6 +246,7 @@ START_TEST(answers_find_their_call)
     call("c");
     call("d");
     call("e");
+    call("g");
     ik_rpc_notify(rpc, "note", "{}");
     ik_buffer_reset(&events);
     say("{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32022,\"message\":\"x\",\"data\":[1]}}"
@@ -255,6 +256,8 @@ START_TEST(answers_find_their_call)
         "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":2}\n"
         "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":2}\n"
         "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":null}\n"
+        "{\"jsonrpc\":\"2.0\",\"id\":6}\n"
+        "{\"jsonrpc\":\"2.0\",\"id\":6}\n"
         "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700}}\n");
     talloc_free(dropped);
     say("{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"late\"}\n");
@@ -265,6 +268,8 @@ START_TEST(answers_find_their_call)
     ck_assert_str_eq(events.data, "answer c: error -32022 \"x\" [1]\n"
                                   "answer a: {\"ok\":true}\n"
                                   "answer d: null\n"
+                                  "answer g: null\n"
+                                  "junk {\"jsonrpc\":\"2.0\",\"id\":6}\n"
                                   "answer e: closed\n");
     talloc_free(rpc);
 }
