@@ -23,6 +23,28 @@ static char *clean_name(const void *ctx, const char *name)
     return clean;
 }
 
+static bool has_name(const ik_config_servers_t *servers, const char *name)
+{
+    for (size_t i = 0; i < servers->count; i++) {
+        if (strcmp(servers->list[i]->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Different texts may become one name, which gets a number then. */
+static char *choose_name(const void *ctx, const ik_config_servers_t *servers, const char *text)
+{
+    enum { NUMBER_MAX_BYTES = 4 }; /* "_100" */
+    char *clean = clean_name(ctx, text);
+    char *name = clean;
+    for (size_t number = 2; has_name(servers, name); number++) {
+        name = ik_sprintf(ctx, "%.*s_%zu", NAME_MAX_BYTES - NUMBER_MAX_BYTES, clean, number);
+    }
+    return name;
+}
+
 /* A list of strings, NULL-terminated, on ctx; pairs: of [{"name", "value"}], one after the other.
  * false: it is none. */
 static bool read_list(const void *ctx, ik_json_span_t entry, const char *member, bool pairs,
@@ -60,10 +82,10 @@ static bool read_list(const void *ctx, ik_json_span_t entry, const char *member,
     return true;
 }
 
-/* NULL: the entry is not as the protocol says. */
-static ik_config_server_t *read_server(const void *ctx, ik_json_span_t entry)
+/* On servers, which it will belong to. NULL: the entry is not as the protocol says. */
+static ik_config_server_t *read_server(const ik_config_servers_t *servers, ik_json_span_t entry)
 {
-    ik_config_server_t *server = ik_new(ctx, ik_config_server_t);
+    ik_config_server_t *server = ik_new(servers, ik_config_server_t);
     if (ik_json_kind(entry) != IK_JSON_OBJECT) {
         return NULL;
     }
@@ -73,7 +95,7 @@ static ik_config_server_t *read_server(const void *ctx, ik_json_span_t entry)
     server->type = !remote                     ? IK_CONFIG_SERVER_STDIO
                    : strcmp(type, "http") == 0 ? IK_CONFIG_SERVER_HTTP
                                                : IK_CONFIG_SERVER_SSE;
-    server->name = name == NULL || *name == '\0' ? NULL : clean_name(server, name);
+    server->name = name == NULL || *name == '\0' ? NULL : choose_name(server, servers, name);
     server->source = IK_CONFIG_USER;
     server->definition = ik_strndup(server, entry.text, entry.len);
     server->enabled = true;

@@ -607,6 +607,16 @@ class Servers(AcpTest):
         self.assertNotIn("my_server__echo", sent_tools(self.llm.requests[2]))
         self.assertEqual(editor.end(), 0)
 
+    def test_names_that_become_one(self):
+        editor = self.editor([Answer("Done.")])
+        servers = [self.server(name, tools=["echo"]) for name in ("a b", "a_b", "a.b", "x" * 70, "x" * 71)]
+        new = editor.call("session/new", {"cwd": self.project, "mcpServers": servers})
+        editor.prompt(new["sessionId"], "Go")
+        tools = sent_tools(self.llm.requests[0])
+        for name in ("a_b__echo", "a_b_2__echo", "a_b_3__echo"):
+            self.assertIn(name, tools)
+        self.assertEqual(len([name for name in tools if name.startswith("xxx")]), 2)
+
     def test_a_form_of_a_server(self):
         """It is shown as the server made it, and the answer goes back as it is."""
         for answer, sent in (
