@@ -97,6 +97,7 @@ static ik_config_server_t *read_server(const ik_config_servers_t *servers, ik_js
                                                : IK_CONFIG_SERVER_SSE;
     server->name = name == NULL || *name == '\0' ? NULL : choose_name(server, servers, name);
     server->source = IK_CONFIG_USER;
+    server->literal = true; /* the editor has expanded what it wants to be expanded */
     server->definition = ik_strndup(server, entry.text, entry.len);
     server->enabled = true;
     server->start_timeout_seconds = START_SECONDS;

@@ -206,6 +206,7 @@ typedef struct {
     const char *name;          /* [A-Za-z0-9_-]{1,64} */
     ik_config_source_t source; /* system, user or project */
     const char *definition;    /* the JSON text of its entry */
+    bool literal;              /* ${VAR} in its texts stands for itself */
     ik_config_server_type_t type;
     const char *command; /* NULL when not set */
     const char **args;

@@ -125,6 +125,9 @@ char *ik_mcp_server_expand(const void *ctx, const ik_mcp_server_t *server, const
 {
     char *missing;
     bool of_project = server->config->source == IK_CONFIG_PROJECT;
+    if (server->config->literal) {
+        return ik_strdup(ctx, text);
+    }
     char *expanded =
         ik_config_server_expand(ctx, server->options->config, of_project, text, &missing);
     if (expanded == NULL) {

@@ -617,6 +617,18 @@ class Servers(AcpTest):
             self.assertIn(name, tools)
         self.assertEqual(len([name for name in tools if name.startswith("xxx")]), 2)
 
+    def test_variables_are_not_expanded(self):
+        """What an editor passes is final."""
+        editor = self.editor([Answer(calls=[Call("s__environment", {})]), Answer("Done.")])
+        server = self.server("s", tools=["environment"])
+        server["args"].append("a${NOT_SET}")
+        server["env"].append({"name": "B", "value": "b${NOT_SET}"})
+        new = editor.call("session/new", {"cwd": self.project, "mcpServers": [server]})
+        editor.prompt(new["sessionId"], "Go")
+        (result,) = [m for m in sent_messages(self.llm.requests[1]) if m["role"] == "tool"]
+        seen = json.loads(json.loads(result["content"])["result"]["output"])
+        self.assertEqual((seen["args"], seen["env"]["B"]), (["a${NOT_SET}"], "b${NOT_SET}"))
+
     def test_a_form_of_a_server(self):
         """It is shown as the server made it, and the answer goes back as it is."""
         for answer, sent in (
