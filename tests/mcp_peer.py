@@ -99,12 +99,14 @@ def text(value):
     return {"content": [{"type": "text", "text": value}]}
 
 
-def ask(method, params):
-    """A request to the client; returns its answer."""
+def ask(method, params, raw=None):
+    """A request to the client; returns its answer. raw: the text of the params, sent as it is."""
     number = "s%d" % (len(answers) + 1)
     with answered:
         answers[number] = None
-    send({"id": number, "method": method, "params": params})
+    if raw is None:
+        raw = json.dumps(params)
+    write('{"jsonrpc": "2.0", "id": "%s", "method": "%s", "params": %s}' % (number, method, raw))
     with answered:
         answered.wait_for(lambda: answers[number] is not None)
     return answers[number]
@@ -190,8 +192,8 @@ def call(request):
                           ensure_ascii=False).encode() + b"\n"
         write_in_pieces([data[i:i + 1] for i in range(len(data))])
     elif name == "asking":
-        asked = ask("elicitation/create", arguments.get("params", FORM))
-        respond(request, text(json.dumps(asked.get("result"))))
+        asked = ask("elicitation/create", arguments.get("params", FORM), arguments.get("raw"))
+        respond(request, text(json.dumps(asked.get("result", asked.get("error")))))
     elif name == "empty":
         respond(request, {"content": []})
     elif name == "invalid":

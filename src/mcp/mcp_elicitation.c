@@ -35,6 +35,13 @@ const char *ik_mcp_elicitation_fault(ik_json_span_t params)
     if (!ik_json_find_kind(params, "message", IK_JSON_STRING, &value)) {
         return "message is missing";
     }
+    /* Valid JSON may hold numbers and names that no tree can. */
+    json_t *tree = ik_json_parse(params.text, params.len, NULL);
+    bool readable = tree != NULL;
+    json_decref(tree);
+    if (!readable) {
+        return "a number or name in the params is not supported";
+    }
     bool has_mode = ik_json_find_kind(params, "mode", IK_JSON_STRING, &value);
     if (has_mode && ik_json_is_text(value, "url")) {
         return ik_json_find_kind(params, "url", IK_JSON_STRING, &value) ? NULL : "url is missing";

@@ -48,6 +48,17 @@ class Terminal(ReplTest):
         self.assertEqual(json.loads(self.results(3)[1]["output"]), {"action": "cancel"})
         self.assertEqual(self.leave(t), 0)
 
+    def test_a_form_that_cannot_be_asked(self):
+        schema = '{"type":"object","properties":{"n":{"type":"number",%s}}}'
+        t, _ = self.begin([Answer(calls=[Call("s__asking", {"raw": '{"message":"Say","requestedSchema":%s}' % (
+            schema % member)}) for member in ('"maximum":1e999', '"\\u0000":1')]), Answer("Thanks.")])
+        t.send("go\r")
+        t.wait_for("Thanks.")
+        for result in self.results(1):
+            self.assertEqual(json.loads(result["output"]), {
+                "code": -32602, "message": "a number or name in the params is not supported"})
+        self.assertEqual(self.leave(t), 0)
+
     def test_a_visit_before_the_call_can_work(self):
         t, log = self.begin([Answer(calls=[Call("s__visit", {})]), Answer("Thanks.")])
         t.send("go\r")
