@@ -1,6 +1,7 @@
 #include "mcp/mcp_elicitation.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -129,6 +130,16 @@ static bool is_type(json_t *field, const char *type)
     return name != NULL && strcmp(name, type) == 0;
 }
 
+/* Without surrounding blanks, in place. */
+static char *trim(char *text)
+{
+    text += strspn(text, " ");
+    for (char *end = text + strlen(text); end > text && end[-1] == ' ';) {
+        *--end = '\0';
+    }
+    return text;
+}
+
 static json_t *parse_number(json_t *field, const char *text, const char **fault)
 {
     char *end;
@@ -139,7 +150,7 @@ static json_t *parse_number(json_t *field, const char *text, const char **fault)
     double real = strtod(text, &end);
     json_t *low = json_object_get(field, "minimum");
     json_t *high = json_object_get(field, "maximum");
-    if (*end != '\0' || (whole && !is_integer)) {
+    if (*end != '\0' || !isfinite(real) || (whole && !is_integer)) {
         *fault = whole ? "a whole number, please" : "a number, please";
     } else if ((low != NULL && real < json_number_value(low)) ||
                (high != NULL && real > json_number_value(high))) {
@@ -194,10 +205,7 @@ static json_t *parse_list(const void *ctx, json_t *field, const char *text, cons
     char *copy = ik_strdup(ctx, text);
     char *rest = copy;
     for (char *word; *fault == NULL && (word = strsep(&rest, ",")) != NULL;) {
-        word += strspn(word, " ");
-        for (char *end = word + strlen(word); end > word && end[-1] == ' ';) {
-            *--end = '\0';
-        }
+        word = trim(word);
         json_t *choice = choices == NULL ? NULL : find_choice(items, choices, word);
         if (choices != NULL && choice == NULL && *word != '\0') {
             *fault = "one or more of the choices, please, separated by commas";
@@ -216,26 +224,34 @@ static json_t *parse_list(const void *ctx, json_t *field, const char *text, cons
     return list;
 }
 
+/* A choice, a truth value or a number. New reference; NULL with a fault. */
+static json_t *parse_word(json_t *field, const char *word, const char **fault)
+{
+    json_t *choices = choices_of(field);
+    if (choices != NULL) {
+        json_t *choice = find_choice(field, choices, word);
+        *fault = choice == NULL ? "one of the choices, please" : NULL;
+        return json_incref(choice);
+    }
+    return is_type(field, "boolean") ? parse_boolean(word, fault)
+                                     : parse_number(field, word, fault);
+}
+
 /* New reference; NULL with a fault. */
 static json_t *parse_value(const void *ctx, json_t *field, const char *text, const char **fault)
 {
-    json_t *choices = choices_of(field);
     *fault = NULL;
     if (is_type(field, "array")) {
         return parse_list(ctx, field, text, fault);
     }
-    if (choices != NULL) {
-        json_t *choice = find_choice(field, choices, text);
-        *fault = choice == NULL ? "one of the choices, please" : NULL;
-        return json_incref(choice);
+    if (choices_of(field) == NULL && !is_type(field, "boolean") && !is_type(field, "integer") &&
+        !is_type(field, "number")) {
+        return parse_string(field, text, fault);
     }
-    if (is_type(field, "boolean")) {
-        return parse_boolean(text, fault);
-    }
-    if (is_type(field, "integer") || is_type(field, "number")) {
-        return parse_number(field, text, fault);
-    }
-    return parse_string(field, text, fault);
+    char *copy = ik_strdup(ctx, text);
+    json_t *value = parse_word(field, trim(copy), fault);
+    talloc_free(copy);
+    return value;
 }
 
 /* --- asking ------------------------------------------------------------------------------ */

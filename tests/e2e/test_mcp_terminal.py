@@ -48,6 +48,30 @@ class Terminal(ReplTest):
         self.assertEqual(json.loads(self.results(3)[1]["output"]), {"action": "cancel"})
         self.assertEqual(self.leave(t), 0)
 
+    def test_answers_that_are_not_taken(self):
+        form = {"message": "Say", "requestedSchema": {"type": "object", "properties": {
+            "n": {"type": "number"}, "b": {"type": "boolean"}, "c": {"type": "string", "enum": ["red", "green"]},
+            "s": {"type": "string"}}, "required": ["n"]}}
+        t, _ = self.begin([Answer(calls=[Call("s__asking", {"params": form})]), Answer("Thanks.")])
+        t.send("go\r")
+        t.wait_for("s asks: Say - n:")
+        for text in ("inf", "nan", "1e999", "0x"):
+            t.send(text + "\r")
+            t.wait_for("a number, please")
+            t.send("\r")
+            t.wait_for("an answer is required")
+        t.send(" 1.5 \r")
+        t.wait_for("b (yes or no)")
+        t.send("yes \r")
+        t.wait_for("c (1 red, 2 green)")
+        t.send("red \r")
+        t.wait_for("Say - s:")
+        t.send("blank \r")
+        t.wait_for("Thanks.")
+        self.assertEqual(json.loads(self.results(1)[0]["output"]), {
+            "action": "accept", "content": {"n": 1.5, "b": True, "c": "red", "s": "blank "}})
+        self.assertEqual(self.leave(t), 0)
+
     def test_a_form_that_cannot_be_asked(self):
         schema = '{"type":"object","properties":{"n":{"type":"number",%s}}}'
         t, _ = self.begin([Answer(calls=[Call("s__asking", {"raw": '{"message":"Say","requestedSchema":%s}' % (
