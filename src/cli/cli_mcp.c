@@ -5,6 +5,7 @@
 #include "base/config_server.h"
 #include "base/json_file.h"
 #include "base/print.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "mcp/mcp_oauth.h"
 
@@ -301,6 +302,19 @@ static bool add_pair(json_t *object, const char *text, char separator)
     return true;
 }
 
+static bool are_utf8(const ik_cli_args_t *args)
+{
+    bool valid = true;
+    for (int i = 0; i < args->count; i++) {
+        valid = valid && ik_utf8_valid(args->args[i], strlen(args->args[i]));
+    }
+    for (int i = 0; i < args->given_count; i++) {
+        const char *value = args->given[i].value;
+        valid = valid && (value == NULL || ik_utf8_valid(value, strlen(value)));
+    }
+    return valid;
+}
+
 /* The entry that the words describe, a new reference; NULL: *fault says what is wrong. */
 static json_t *make_entry(ik_cli_t *cli, const ik_cli_args_t *args, const char **fault)
 {
@@ -312,7 +326,9 @@ static json_t *make_entry(ik_cli_t *cli, const ik_cli_args_t *args, const char *
     json_t *entry = json_object();
     json_t *pairs = json_object();
     *fault = NULL;
-    if (is_command) {
+    if (!are_utf8(args)) {
+        *fault = "A server's words and values must be UTF-8, because the configuration is JSON";
+    } else if (is_command) {
         json_object_set_new(entry, "command", json_string(target));
         json_object_set_new(entry, "args", json_array());
         for (int i = 2; i < args->count; i++) {

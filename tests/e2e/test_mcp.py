@@ -494,6 +494,11 @@ class Configuration(McpTest):
             self.assertIn("Missing argument: a URL, or a command after --",
                           self.ikigai("mcp", "add", "three", *words, status=2).err)
         self.ikigai("mcp", "add", "three", "prog", status=2)
+        before = self.read("home/.ikigai/config.json")
+        for words in (["--", "prog", "\udcff", "x"], ["--", "\udcff"], ["--env", "A=\udcff", "--", "prog"],
+                      ["--cwd", "\udcff", "--", "prog"], ["http://example.org/\udcff"]):
+            self.assertIn("must be UTF-8", self.ikigai("mcp", "add", "three", *words, status=2).err)
+        self.assertEqual(self.read("home/.ikigai/config.json"), before)
         self.ikigai("mcp", "add", "three", "--env", "novalue", "--", "prog", status=2)
         # What the configuration would refuse is not written to it.
         done = self.ikigai("mcp", "add", "three", "--env", "A-B=c", "--", "prog", status=2)
