@@ -319,10 +319,15 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
     json_t *folders = NULL;
     res_t loaded = load_records(paths, &folders);
     json_t *record = json_object_get(folders, resolved);
+    const char *name = strrchr(folder, '/');
     if (is_err(&loaded)) {
         refuse(status, loaded.message);
+    } else if (name != NULL && strcmp(name, "/.mcp.json") == 0 &&
+               strcmp(strrchr(resolved, '/'), name) != 0) {
+        /* A snapshot has no other single file (trust_snapshot.h). */
+        refuse(status,
+               ik_sprintf(status, "it is a symlink to %s; replace it with a copy", resolved));
     } else {
-        const char *name = strrchr(folder, '/');
         compare_with_record(status, resolved, record, name != NULL && strcmp(name, "/tools") == 0);
     }
     if (status->state == IK_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {

@@ -590,6 +590,18 @@ class Trust(McpTest):
         self.assertIn("not trusted", self.ikigai("tool", "list").err)
 
 
+    def test_files_that_cannot_be_used(self):
+        self.servers("project", theirs=self.server({"tools": ["echo"]}))
+        file, moved = (self.path("project", name) for name in (".mcp.json", "servers.json"))
+        os.rename(file, moved)
+        os.symlink("servers.json", file)
+        why = f"it is a symlink to {moved}; replace it with a copy"
+        for words in (["mcp", "list"], ["mcp", "list", "--trust"], ["tool", "list"]):
+            self.assertIn("The servers of .mcp.json are not used: " + why, self.ikigai(*words).err)
+        self.assertIn(why, self.ikigai("trust", "--yes", status=1).err)
+        self.assertEqual(self.starts(), 0)
+
+
 class Http(McpTest):
     def peer(self, **options):
         peer = McpHttp(**options).start()
