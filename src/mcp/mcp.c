@@ -32,7 +32,7 @@ struct ik_mcp {
     /* The project's file as it was read last. */
     char *hash; /* NULL: there is none */
     bool trusted;
-    char *refusal; /* why the file cannot be trusted; NULL: it can */
+    char *refusal; /* why the file cannot be used; NULL: it can */
 };
 
 /* --- the configuration ------------------------------------------------------------------- */
@@ -79,6 +79,8 @@ char *ik_mcp_format_review(const void *ctx, const char *file)
             talloc_free(line);
         }
         talloc_free(servers);
+    } else {
+        ik_buffer_append_format(&out, "  %s\n", read.message);
     }
     return ik_buffer_finish(&out);
 }
@@ -140,6 +142,10 @@ static char *read_project(ik_mcp_t *mcp, const void *ctx, const char *file, size
     talloc_free(mcp->hash);
     mcp->hash = ik_strdup(mcp, trust->snapshot->hash);
     res_t read = ik_file_read(ctx, place, IK_CONFIG_FILE_MAX, &text, len);
+    if (is_err(&read) && mcp->refusal == NULL) {
+        bool large = read.code == IK_ERR_LIMIT; /* the message would name the copy */
+        mcp->refusal = ik_strdup(mcp, large ? "it is larger than 1 MB" : read.message);
+    }
     return is_ok(&read) ? text : NULL;
 }
 

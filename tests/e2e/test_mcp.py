@@ -599,6 +599,11 @@ class Trust(McpTest):
         for words in (["mcp", "list"], ["mcp", "list", "--trust"], ["tool", "list"]):
             self.assertIn("The servers of .mcp.json are not used: " + why, self.ikigai(*words).err)
         self.assertIn(why, self.ikigai("trust", "--yes", status=1).err)
+        os.remove(file)
+        with open(moved, encoding="utf-8") as f:
+            self.write("project/.mcp.json", f.read() + " " * 3000000)
+        for words in (["mcp", "list"], ["mcp", "list", "--trust"], ["tool", "list"]):
+            self.assertRegex(self.ikigai(*words).err, r"The servers of \.mcp\.json are not used: it is larger than 1 MB")
         self.assertEqual(self.starts(), 0)
 
 
