@@ -248,75 +248,100 @@ static bool glob_matches(const char *pattern, const char *text, unsigned flags)
     return matches;
 }
 
-enum { ANY = '\x01' }; /* stands for '*' in the words of a pattern; elsewhere a '*' is one */
+/* A word of a pattern: literal parts, with any characters between one and the next. A '*' is never
+ * a byte among others, so that no byte of a command can become one. */
+typedef struct {
+    char **parts;
+    size_t count;
+} pattern_word_t;
 
-/* ANY stands for any characters, also for '/'; nothing else is special. */
-static bool word_matches(const char *pattern, const char *word)
+typedef struct {
+    pattern_word_t *words;
+    size_t count;
+} pattern_t;
+
+/* The first part begins the word and the last one ends it; each of the others may be taken where it
+ * comes first. */
+static bool word_matches(const pattern_word_t *pattern, const char *word)
 {
-    const char *after = NULL; /* the last ANY, and where its characters end for now */
-    const char *taken = NULL;
-    while (*word != '\0') {
-        if (*pattern == ANY) {
-            after = ++pattern;
-            taken = word;
-        } else if (*pattern == *word) {
-            pattern++;
-            word++;
-        } else if (after != NULL) {
-            pattern = after;
-            word = ++taken;
-        } else {
+    const char *first = pattern->parts[0];
+    const char *last = pattern->parts[pattern->count - 1];
+    if (pattern->count == 1 || strncmp(word, first, strlen(first)) != 0) {
+        return pattern->count == 1 && strcmp(word, first) == 0;
+    }
+    const char *rest = word + strlen(first);
+    for (size_t i = 1; i + 1 < pattern->count; i++) {
+        rest = strstr(rest, pattern->parts[i]);
+        if (rest == NULL) {
             return false;
         }
+        rest += strlen(pattern->parts[i]);
     }
-    while (*pattern == ANY) {
-        pattern++;
-    }
-    return *pattern == '\0';
+    size_t len = strlen(rest);
+    return len >= strlen(last) && strcmp(rest + len - strlen(last), last) == 0;
 }
 
-static bool command_matches(const ik_shell_command_words_t *pattern,
-                            const ik_shell_command_words_t *command)
+/* The word "*". */
+static bool is_any(const pattern_word_t *word)
 {
-    static const char any[] = {ANY, '\0'};
-    bool open = pattern->count > 1 && strcmp(pattern->words[pattern->count - 1], any) == 0;
+    return word->count == 2 && word->parts[0][0] == '\0' && word->parts[1][0] == '\0';
+}
+
+static bool command_matches(const pattern_t *pattern, const ik_shell_command_words_t *command)
+{
+    bool open = pattern->count > 1 && is_any(&pattern->words[pattern->count - 1]);
     size_t fixed = pattern->count - (open ? 1 : 0);
     if (command->count < fixed || (!open && command->count != fixed)) {
         return false;
     }
     for (size_t i = 0; i < fixed; i++) {
-        if (!word_matches(pattern->words[i], command->words[i])) {
+        if (!word_matches(&pattern->words[i], command->words[i])) {
             return false;
         }
     }
     return true;
 }
 
-/* The words of a pattern are separated by spaces. What is in single quotes is taken literally, as
- * suggest_word writes it; a quote that is not closed is a character. */
-static ik_shell_command_words_t split_pattern(const void *ctx, const char *pattern)
+static void end_part(const void *ctx, pattern_word_t *word, ik_buffer_t *part)
 {
-    ik_shell_command_words_t words = {0};
+    word->parts = ik_resize_array(ctx, word->parts, char *, word->count + 1);
+    word->parts[word->count++] = ik_buffer_finish(part);
+}
+
+/* Reads a word up to a space. What is in single quotes is taken literally, as suggest_word writes
+ * it; a quote that is not closed is a character. */
+static pattern_word_t split_word(const void *ctx, const char **at)
+{
+    pattern_word_t word = {0};
+    ik_buffer_t part;
+    ik_buffer_init(&part, ctx, IK_BUFFER_UNLIMITED); /* bounded by the pattern */
+    const char *c = *at;
+    for (; *c != ' ' && *c != '\0'; c++) {
+        const char *close = *c == '\'' ? strchr(c + 1, '\'') : NULL;
+        if (close != NULL) {
+            ik_buffer_append(&part, c + 1, (size_t)(close - c - 1));
+            c = close;
+        } else if (*c == '*') {
+            end_part(ctx, &word, &part);
+        } else {
+            c += *c == '\\' && c[1] == '\'' ? 1 : 0;
+            ik_buffer_append_byte(&part, *c);
+        }
+    }
+    end_part(ctx, &word, &part);
+    *at = c;
+    return word;
+}
+
+static pattern_t split_pattern(const void *ctx, const char *pattern)
+{
+    pattern_t out = {0};
     const char *at = pattern;
     while (*(at += strspn(at, " ")) != '\0') {
-        ik_buffer_t word;
-        ik_buffer_init(&word, ctx, IK_BUFFER_UNLIMITED); /* bounded by the pattern */
-        ik_buffer_append_text(&word, "");
-        for (; *at != ' ' && *at != '\0'; at++) {
-            const char *close = *at == '\'' ? strchr(at + 1, '\'') : NULL;
-            if (close != NULL) {
-                ik_buffer_append(&word, at + 1, (size_t)(close - at - 1));
-                at = close;
-            } else if (*at == '\\' && at[1] == '\'') {
-                ik_buffer_append_byte(&word, *++at);
-            } else {
-                ik_buffer_append_byte(&word, *at == '*' ? ANY : *at);
-            }
-        }
-        words.words = ik_resize_array(ctx, words.words, char *, words.count + 1);
-        words.words[words.count++] = ik_buffer_finish(&word);
+        out.words = ik_resize_array(ctx, out.words, pattern_word_t, out.count + 1);
+        out.words[out.count++] = split_word(ctx, &at);
     }
-    return words;
+    return out;
 }
 
 /* A word as a pattern that matches only this word. */
@@ -343,7 +368,7 @@ static bool shell_matches(const char *pattern, const char *command, bool must_be
 {
     void *scratch = talloc_new(NULL);
     ik_shell_words_t *split = ik_shell_words_split(scratch, command, strlen(command));
-    ik_shell_command_words_t wanted = split_pattern(scratch, pattern);
+    pattern_t wanted = split_pattern(scratch, pattern);
     bool matches = false;
     for (size_t i = 0; i < split->count && (split->plain || !must_be_plain); i++) {
         matches = matches || (split->commands[i].count > 0 && wanted.count > 0 &&

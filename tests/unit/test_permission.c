@@ -182,6 +182,13 @@ START_TEST(what_a_rule_matches)
         {"bash(npm *)", "bash", "X=1 npm test", false, true},
         {"bash(a 'b c')", "bash", "a \"b c\"", true, true},
         {"bash(a 'b*')", "bash", "a bc", false, false},
+        {"bash(a *b*c)", "bash", "a xbybzc", true, true},
+        {"bash(a b*b)", "bash", "a b", false, false},
+        {"bash(a *)", "bash", "a", true, true},
+        {"bash(a **)", "bash", "a", false, false},
+        {"bash(a \x01)", "bash", "a b", false, false},
+        {"bash(a \x01)", "bash", "a \x01", true, true},
+        {"bash(a '\x01')", "bash", "a b", false, false},
         {"bash(*a*a*a*a*a*a*a*a*b)", "bash", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
          false, false},
         {"file_write(*.md)", "file_write", "a.md", true, true},
@@ -231,6 +238,7 @@ START_TEST(what_always_adds_matches_the_call_and_no_other)
         {"echo \"it's\" *", "bash(echo 'it'\\''s' '*')"},
         {"git commit -m 'a  b'", "bash(git commit -m 'a  b')"},
         {"echo ''", "bash(echo '')"},
+        {"ls \x01", "bash(ls \x01)"},
         {"a; b", NULL},
         {"a > b", NULL},
         {"a $b", NULL},
@@ -248,6 +256,8 @@ START_TEST(what_always_adds_matches_the_call_and_no_other)
         ck_assert(ik_permission_rules_add(rules, rule).code == IK_ERR_NONE);
         ck_assert_int_eq(ik_permission_rules_match(rules, &call, NULL), IK_PERMISSION_ALLOW);
         ik_permission_call_t other = call_of("bash", ik_sprintf(ctx, "%s x", cases[i][0]));
+        ck_assert_int_eq(ik_permission_rules_match(rules, &other, NULL), IK_PERMISSION_NO_RULE);
+        other = call_of("bash", "ls /etc/passwd");
         ck_assert_int_eq(ik_permission_rules_match(rules, &other, NULL), IK_PERMISSION_NO_RULE);
         ik_permission_rules_t *again;
         ck_assert(ik_permission_rules_load(ctx, &paths, NULL, &again).code == IK_ERR_NONE);
