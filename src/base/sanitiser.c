@@ -124,6 +124,9 @@ static void feed_character(const feed_t *feed, int32_t code)
         return;
     }
     if (code <= C1_LAST) {
+        if (feed->machine->writes_out) {
+            write_out(feed, code);
+        }
         return;
     }
     switch (ik_invisible_after(feed->machine->previous, code)) {
@@ -243,7 +246,9 @@ static bool feed_sequence(ik_sanitiser_t *machine, unsigned char byte)
 static void feed_control(const feed_t *feed, char byte)
 {
     settle_joiner(feed, 0);
-    if (byte == ESC) {
+    if (feed->machine->writes_out) {
+        write_out(feed, byte);
+    } else if (byte == ESC) {
         begin_sequence(feed->machine);
     } else if (feed->machine->for_reader) {
         show(feed, &byte, 1, byte);
@@ -342,9 +347,10 @@ void ik_sanitiser_end(ik_sanitiser_t *sanitiser, ik_sanitiser_fn on_text, void *
         feed_invalid(&feed);
     }
     settle_joiner(&feed, 0);
-    bool for_reader = sanitiser->for_reader;
+    ik_sanitiser_t before = *sanitiser;
     ik_sanitiser_init(sanitiser);
-    sanitiser->for_reader = for_reader;
+    sanitiser->for_reader = before.for_reader;
+    sanitiser->writes_out = before.writes_out;
 }
 
 /* --- whole texts ------------------------------------------------------------------------- */
@@ -384,6 +390,18 @@ char *ik_sanitise_line(const void *ctx, const char *text)
         line.data[i] = line.data[i] == '\n' || line.data[i] == '\t' ? ' ' : line.data[i];
     }
     return ik_buffer_finish(&line);
+}
+
+char *ik_sanitise_write_out(const void *ctx, const char *bytes, size_t len)
+{
+    ik_sanitiser_t machine;
+    ik_buffer_t out;
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
+    ik_sanitiser_init(&machine);
+    machine.writes_out = true;
+    ik_sanitiser_feed(&machine, bytes, len, on_appended, &out);
+    ik_sanitiser_end(&machine, on_appended, &out);
+    return ik_buffer_finish(&out);
 }
 
 /* Compares the output with the input. */

@@ -31,6 +31,7 @@ typedef void (*ik_sanitiser_fn)(void *data, ik_style_t style, const char *text, 
 typedef struct {
     int state;
     bool for_reader; /* see ik_sanitise_append_for_reader */
+    bool writes_out; /* see ik_sanitise_write_out */
     ik_style_t style;
     char held[64]; /* an incomplete character, or the parameters of a sequence */
     size_t held_len;
@@ -50,6 +51,9 @@ void ik_sanitiser_end(ik_sanitiser_t *sanitiser, ik_sanitiser_fn on_text, void *
 void ik_sanitise_append(ik_buffer_t *out, const char *bytes, size_t len);
 /* Sanitises a text as one line, on ctx: newlines and tabs become spaces. */
 char *ik_sanitise_line(const void *ctx, const char *text);
+/* Sanitises a text that the user decides about, on ctx: control characters except newline and tab
+ * are written out as <U+001B> instead of dropped, so that nothing in the text stays hidden. */
+char *ik_sanitise_write_out(const void *ctx, const char *bytes, size_t len);
 /* Whether ik_sanitise_append would change nothing; a cheap check to do first. Any piece of a clean
  * text is clean: joiners at its ends may belong to characters outside it. */
 bool ik_sanitise_is_clean(const char *bytes, size_t len);

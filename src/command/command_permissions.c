@@ -3,11 +3,18 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sanitiser.h"
 #include "command/command_list.h"
 
 static const char *name_effect(ik_permission_effect_t effect)
 {
     return effect == IK_PERMISSION_DENY ? "deny" : effect == IK_PERMISSION_ASK ? "ask" : "allow";
+}
+
+/* The text with its control characters, which the screen would leave out. */
+static char *write_out(const void *ctx, const char *rule)
+{
+    return ik_sanitise_write_out(ctx, rule, strlen(rule));
 }
 
 static void list(ik_command_host_t *host, const ik_command_args_t *args)
@@ -16,9 +23,9 @@ static void list(ik_command_host_t *host, const ik_command_args_t *args)
     ik_permission_rule_t rule;
     size_t count = 0;
     for (; ik_permission_rules_at(rules, count, &rule); count++) {
-        host->screen->print_line(host,
-                                 ik_sprintf(args, "%zu  %-5s  %s  (%s)", count + 1,
-                                            name_effect(rule.effect), rule.rule, rule.source));
+        host->screen->print_line(host, ik_sprintf(args, "%zu  %-5s  %s  (%s)", count + 1,
+                                                  name_effect(rule.effect),
+                                                  write_out(args, rule.rule), rule.source));
     }
     host->screen->print_line(
         host, count == 0 ? "There are no rules. The answer 'a' to a question adds one."
@@ -46,7 +53,7 @@ static void remove_rule(ik_command_host_t *host, const ik_command_args_t *args)
                                             number, rule.source));
         return;
     }
-    char *text = ik_strdup(args, rule.rule);
+    char *text = write_out(args, rule.rule);
     const char *effect = name_effect(rule.effect);
     res_t removed = ik_permission_rules_remove(rules, (size_t)number - 1);
     if (is_err(&removed)) {

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/sanitiser.h"
 #include "tool/tool_wrapper.h"
 
 typedef struct {
@@ -164,6 +165,11 @@ static void on_answer(void *data, ik_permission_answer_t answer, const char *tex
     }
 }
 
+static char *write_out(const void *ctx, const char *text)
+{
+    return text == NULL ? NULL : ik_sanitise_write_out(ctx, text, strlen(text));
+}
+
 static void ask(decision_t *decision, const char *wants)
 {
     const ik_permission_gate_options_t *options = &decision->gate->options;
@@ -184,7 +190,9 @@ static void ask(decision_t *decision, const char *wants)
         return;
     }
     json_t *arguments = json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
-    const char *reason = json_string_value(json_object_get(arguments, "reason"));
+    const char *reason = decision->hooks == IK_HOOK_ASK && decision->hook_reason != NULL
+                             ? decision->hook_reason
+                             : json_string_value(json_object_get(arguments, "reason"));
     decision->rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);
     decision->question = (ik_permission_question_t){
         .agent = decision->agent,
@@ -192,12 +200,9 @@ static void ask(decision_t *decision, const char *wants)
         .tool = decision->name,
         .arguments = decision->call.arguments,
         .arguments_len = decision->call.arguments_len,
-        .reason = decision->hooks == IK_HOOK_ASK && decision->hook_reason != NULL
-                      ? decision->hook_reason
-                  : reason == NULL ? NULL
-                                   : ik_strdup(decision, reason),
+        .reason = write_out(decision, reason),
         .wants = wants,
-        .rule = decision->rule,
+        .rule = write_out(decision, decision->rule),
     };
     json_decref(arguments);
     options->ask(options->data, decision, &decision->question, on_answer, decision);

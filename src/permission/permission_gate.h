@@ -17,8 +17,9 @@ typedef struct {
     const char *tool;
     const char *arguments; /* JSON text */
     size_t arguments_len;
+    const char *wants; /* "network", "no confinement" or "write" */
+    /* to be shown, with control characters written out */
     const char *reason; /* a hook's or the model's; NULL: none */
-    const char *wants;  /* "network", "no confinement" or "write" */
     const char *rule;   /* what "always" would add; NULL: not offered */
 } ik_permission_question_t;
 

@@ -55,6 +55,20 @@ static void keep_row(void *data, const char *bytes, size_t len)
     question->count++;
 }
 
+/* The user decides about all bytes of a call, so control characters and NUL are shown, too. */
+static char *write_out_value(const void *ctx, const ik_tool_field_t *field)
+{
+    size_t len;
+    const char *value = ik_tool_fields_format_value(ctx, field, &len);
+    return ik_sanitise_write_out(ctx, value, len);
+}
+
+static char *write_out_name(const void *ctx, const ik_tool_field_t *field)
+{
+    const ik_tool_field_t name = {.value = field->key};
+    return write_out_value(ctx, &name);
+}
+
 /* Every argument with its whole value, wrapped; the reason is shown by itself. */
 static void add_arguments(const ik_repl_question_t *question, const ik_rows_t *rows)
 {
@@ -70,9 +84,8 @@ static void add_arguments(const ik_repl_question_t *question, const ik_rows_t *r
         if (question->reason != NULL && ik_json_key_is(field->key, "reason")) {
             continue;
         }
-        size_t len;
-        const char *at = ik_tool_fields_format_value(scratch, field, &len);
-        char *name = ik_tool_fields_format_name(scratch, field);
+        const char *at = write_out_value(scratch, field);
+        char *name = write_out_name(scratch, field);
         for (bool first = true; first || *at != '\0'; first = false) {
             size_t line = strcspn(at, "\n");
             ik_rows_say(rows, IK_ROLE_TEXT,
@@ -331,12 +344,10 @@ static void ask_line(ik_repl_t *repl)
     } else if (ik_tool_fields_of_arguments(question->call.arguments, question->call.arguments_len,
                                            &fields)) {
         for (size_t i = 0; i < fields.count; i++) {
-            size_t len;
             const ik_tool_field_t *field = &fields.fields[i];
             if (!(question->reason != NULL && ik_json_key_is(field->key, "reason"))) {
-                ik_buffer_append_format(&line, " %s: %s;",
-                                        ik_tool_fields_format_name(scratch, field),
-                                        ik_tool_fields_format_value(scratch, field, &len));
+                ik_buffer_append_format(&line, " %s: %s;", write_out_name(scratch, field),
+                                        write_out_value(scratch, field));
             }
         }
     }

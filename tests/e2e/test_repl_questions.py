@@ -159,6 +159,21 @@ class Questions(QuestionTest):
         self.enter(t, "/permissions", "There are no rules")
         self.assertEqual(self.leave(t), 0)
 
+    def test_control_characters_are_shown_and_are_no_wildcard(self):
+        t = self.ask(until="a always",
+                     script=[bash("ls \x01\x1b[8m\x7f", permissions="network", reason="a\x08b"),
+                             bash("ls /etc/passwd", permissions="all"), Answer("It is over.")])
+        screen = "\n".join(t.screen())
+        self.assertIn("command: ls <U+0001><U+001B>[8m<U+007F>", screen)
+        self.assertIn("reason: a<U+0008>b", screen)
+        self.assertIn("a always: bash(ls <U+0001><U+001B>[8m<U+007F>)", screen)
+        t.send("a")
+        t.wait_for("command: ls /etc/passwd")
+        t.send("n")
+        t.wait_for("It is over.")
+        self.enter(t, "/permissions", re.compile(r"1 +allow +bash\(ls <U\+0001>"))
+        self.assertEqual(self.leave(t), 0)
+
     def test_always_is_not_offered_for_a_compound_command(self):
         t = self.ask("touch file; true")
         self.assertNotIn("always", "\n".join(t.screen()))

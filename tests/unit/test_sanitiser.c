@@ -191,6 +191,15 @@ START_TEST(one_line)
 }
 END_TEST
 
+START_TEST(what_is_decided_about_is_written_out)
+{
+    static const char text[] = "a\x01\0b\tc\nd\033[8me\r\xc2\x9b\x7f";
+    ck_assert_str_eq(ik_sanitise_write_out(ctx, text, sizeof(text) - 1),
+                     "a<U+0001><U+0000>b\tc\nd<U+001B>[8me<U+000D><U+009B><U+007F>");
+    ck_assert_str_eq(ik_sanitise_write_out(ctx, "", 0), "");
+}
+END_TEST
+
 /* --- sequences without end --------------------------------------------------------------- */
 
 /* An unterminated sequence of any kind is dropped up to the maximum and no further. */
@@ -510,6 +519,7 @@ int main(void)
     tcase_add_loop_test(tests, parts_of_clean_text_are_clean, 0, (int)LENGTH(cases));
     tcase_add_test(tests, bytes_behind_a_nul);
     tcase_add_test(tests, one_line);
+    tcase_add_test(tests, what_is_decided_about_is_written_out);
     tcase_add_loop_test(tests, endless_sequence, 0, 8);
     tcase_add_test(tests, longest_sequence);
     tcase_add_loop_test(tests, shown_style, 0, (int)LENGTH(styles));
