@@ -685,6 +685,64 @@ void ik_json_add_number(ik_buffer_t *buffer, const char *name, int64_t number)
     ik_buffer_append_format(buffer, "%lld", (long long)number);
 }
 
+static bool is_same_key(ik_json_span_t a, ik_json_span_t b)
+{
+    size_t a_len;
+    size_t b_len;
+    if (a.len == b.len && memcmp(a.text, b.text, a.len) == 0) {
+        return true;
+    }
+    if (memchr(a.text, '\\', a.len) == NULL && memchr(b.text, '\\', b.len) == NULL) {
+        return false;
+    }
+    char *a_text = ik_json_decode(NULL, a, &a_len);
+    char *b_text = ik_json_decode(NULL, b, &b_len);
+    bool same = a_len == b_len && memcmp(a_text, b_text, a_len) == 0;
+    talloc_free(a_text);
+    talloc_free(b_text);
+    return same;
+}
+
+/* Sets *value to the last member of that name, if there is one. */
+static bool find_key(ik_json_span_t object, ik_json_span_t key, ik_json_span_t *value)
+{
+    bool found = false;
+    size_t position = 0;
+    ik_json_span_t each;
+    ik_json_span_t candidate;
+    while (ik_json_next_member(object, &position, &each, &candidate)) {
+        if (is_same_key(each, key)) {
+            *value = candidate;
+            found = true;
+        }
+    }
+    return found;
+}
+
+void ik_json_append_merged(ik_buffer_t *buffer, ik_json_span_t object, ik_json_span_t changes)
+{
+    const ik_json_span_t sources[] = {object, changes};
+    const char *separator = "{";
+    for (size_t i = 0; i < 2; i++) {
+        size_t position = 0;
+        ik_json_span_t key;
+        ik_json_span_t value;
+        while (ik_json_next_member(sources[i], &position, &key, &value)) {
+            ik_json_span_t before;
+            if (i == 1 && find_key(object, key, &before)) {
+                continue; /* it took the place of that member */
+            }
+            find_key(changes, key, &value);
+            ik_buffer_append_text(buffer, separator);
+            ik_buffer_append(buffer, key.text, key.len);
+            ik_buffer_append_byte(buffer, ':');
+            ik_buffer_append(buffer, value.text, value.len);
+            separator = ",";
+        }
+    }
+    ik_buffer_append_text(buffer, *separator == '{' ? "{}" : "}");
+}
+
 /* --- trees ------------------------------------------------------------------------------- */
 
 json_t *ik_json_parse(const char *text, size_t len, json_error_t *error)

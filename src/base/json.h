@@ -108,6 +108,10 @@ void ik_json_begin_member(ik_buffer_t *buffer, const char *name);
 void ik_json_add_text(ik_buffer_t *buffer, const char *name, const char *text);
 void ik_json_add_number(ik_buffer_t *buffer, const char *name, int64_t number);
 
+/* Appends a scanned object in which the members of changes replace those of the same name; new ones
+ * come last. */
+void ik_json_append_merged(ik_buffer_t *buffer, ik_json_span_t object, ik_json_span_t changes);
+
 /* jansson with our conventions: NUL allowed in strings, compact output, key order kept. parse
  * returns a new reference or NULL with the error filled in. */
 json_t *ik_json_parse(const char *text, size_t len, json_error_t *error);

@@ -242,15 +242,17 @@ ik_hook_answer_t ik_hook_answer_parse(const void *ctx, ik_hook_event_t event,
 /* The arguments with the members of a patch. */
 static char *merge(const void *ctx, const char *input, const char *patch)
 {
-    json_t *merged = ik_json_parse(input, strlen(input), NULL);
-    json_t *changes = ik_json_parse(patch, strlen(patch), NULL);
-    char *text =
-        json_is_object(merged) && changes != NULL && json_object_update(merged, changes) == 0
-            ? ik_json_format(ctx, merged)
-            : ik_strdup(ctx, patch);
-    json_decref(changes);
-    json_decref(merged);
-    return text;
+    ik_json_span_t object = {0};
+    ik_json_span_t changes = {0};
+    if (!ik_json_scan(input, strlen(input), &object, NULL) || !ik_json_is(object, IK_JSON_OBJECT) ||
+        !ik_json_scan(patch, strlen(patch), &changes, NULL) ||
+        !ik_json_is(changes, IK_JSON_OBJECT)) {
+        return ik_strdup(ctx, patch);
+    }
+    ik_buffer_t merged;
+    ik_buffer_init(&merged, ctx, IK_BUFFER_UNLIMITED); /* bounded by both */
+    ik_json_append_merged(&merged, object, changes);
+    return ik_buffer_finish(&merged);
 }
 
 void ik_hook_outcome_add(const void *ctx, ik_hook_outcome_t *outcome,

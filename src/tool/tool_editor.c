@@ -211,11 +211,17 @@ static void on_copy_end(void *data, const ik_tool_result_t *result)
 /* The arguments with another file, on ctx. */
 static char *redirect(const void *ctx, const ik_tool_request_t *request, const char *path)
 {
-    json_t *arguments = json_loadb(request->arguments, request->arguments_len, 0, NULL);
-    json_object_set_new(arguments, "file_path", json_string(path));
-    char *text = ik_json_format(ctx, arguments);
-    json_decref(arguments);
-    return text;
+    ik_json_span_t arguments = {0};
+    ik_buffer_t change;
+    ik_buffer_t merged;
+    ik_buffer_init(&change, ctx, IK_BUFFER_UNLIMITED); /* bounded by the path */
+    ik_buffer_init(&merged, ctx, IK_BUFFER_UNLIMITED); /* bounded by the arguments and the path */
+    ik_json_scan(request->arguments, request->arguments_len, &arguments, NULL); /* an object */
+    ik_json_add_text(&change, "file_path", path);
+    ik_buffer_append_byte(&change, '}');
+    ik_json_append_merged(&merged, arguments, (ik_json_span_t){change.data, change.len});
+    ik_buffer_reset(&change);
+    return ik_buffer_finish(&merged);
 }
 
 /* Lets the tool work on a copy. false: it cannot be made. */

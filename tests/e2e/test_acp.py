@@ -984,6 +984,17 @@ class Buffers(AcpTest):
         self.assertEqual(self.read("project/a"), b"unsaved\nlast\n")
         self.assertFalse(os.path.exists(self.path("project", "new")))
 
+    def test_a_nul_in_the_text(self):
+        path = self.write("project/a", "disk\n")
+        editor = self.editor([
+            Answer(calls=[Call("file_write", {"file_path": "a", "content": "x\0y"})]), Answer("Done.")])
+        session = editor.open(self.project)
+        editor.buffers[path] = "disk\n"
+        editor.prompt(session, "Go")
+        self.assertEqual(self.results(1), [{"output": "Wrote 3 bytes to a", "bytes": 3}])
+        self.assertEqual(self.read("project/a"), b"x\0y")
+        editor.end()
+
     def test_what_the_editor_is_not_asked_for(self):
         """Hidden files, files elsewhere, and writing in plan mode; its errors lead to the disk."""
         self.write("project/.env", "hidden\n")

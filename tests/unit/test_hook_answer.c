@@ -177,6 +177,9 @@ START_TEST(rewrites_follow_each_other)
     ck_assert_str_eq(outcome.input, "{\"a\":9,\"b\":0}");
     add(&outcome, "d", false, "{}");
     ck_assert_str_eq(outcome.input, "{\"a\":9,\"b\":0}");
+    add(&outcome, "e", false, "{\"updated_input\":{\"a\":1e999}}");
+    add(&outcome, "f", false, "{\"updated_input\":{\"b\":1}}");
+    ck_assert_str_eq(outcome.input, "{\"a\":1e999,\"b\":1}");
 }
 END_TEST
 

@@ -419,6 +419,27 @@ START_TEST(spans_are_spliced_byte_for_byte)
 }
 END_TEST
 
+START_TEST(changes_take_the_place_of_members)
+{
+    static const char *const cases[][3] = {
+        {"{}", "{}", "{}"},
+        {"{\"a\":1}", "{}", "{\"a\":1}"},
+        {"{}", "{\"a\": 1}", "{\"a\":1}"},
+        {"{\"a\":1e999, \"b\":\"\\ud800\"}", "{\"c\":\"\\u0000\", \"a\":2}",
+         "{\"a\":2,\"b\":\"\\ud800\",\"c\":\"\\u0000\"}"},
+        {"{\"\\u0061\":1,\"a\\u0000\":2,\"a\":3}", "{\"a\":9}",
+         "{\"\\u0061\":9,\"a\\u0000\":2,\"a\":9}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_buffer_t buffer;
+        ik_buffer_init(&buffer, NULL, IK_BUFFER_UNLIMITED);
+        ik_json_append_merged(&buffer, scan(cases[i][0]), scan(cases[i][1]));
+        ck_assert_str_eq(buffer.data, cases[i][2]);
+        ik_buffer_reset(&buffer);
+    }
+}
+END_TEST
+
 START_TEST(pieces_make_one_string)
 {
     ik_buffer_t buffer;
@@ -474,6 +495,7 @@ int main(void)
     tcase_add_test(tests, strings_are_quoted);
     tcase_add_test(tests, what_is_quoted_reads_back_the_same);
     tcase_add_test(tests, spans_are_spliced_byte_for_byte);
+    tcase_add_test(tests, changes_take_the_place_of_members);
     tcase_add_test(tests, pieces_make_one_string);
     tcase_add_test(tests, trees_keep_order_and_nul);
     suite_add_tcase(suite, tests);
