@@ -165,9 +165,23 @@ static void on_answer(void *data, ik_permission_answer_t answer, const char *tex
     }
 }
 
-static char *write_out(const void *ctx, const char *text)
+/* Why the call is made: what a hook that asks says, or else the model; NULL: not known. */
+static char *find_reason(const decision_t *decision)
 {
-    return text == NULL ? NULL : ik_sanitise_write_out(ctx, text, strlen(text));
+    const ik_permission_call_t *call = &decision->call;
+    const char *said = decision->hook_reason;
+    ik_json_span_t arguments;
+    ik_json_span_t value;
+    size_t len;
+    if (decision->hooks == IK_HOOK_ASK && said != NULL) {
+        return ik_sanitise_write_out(decision, said, strlen(said));
+    }
+    if (!ik_json_scan(call->arguments, call->arguments_len, &arguments, NULL) ||
+        !ik_json_find_kind(arguments, "reason", IK_JSON_STRING, &value)) {
+        return NULL;
+    }
+    char *reason = ik_json_decode(decision, value, &len);
+    return ik_sanitise_write_out(decision, reason, len);
 }
 
 static void ask(decision_t *decision, const char *wants)
@@ -189,22 +203,18 @@ static void ask(decision_t *decision, const char *wants)
                                   wants, options->remedy == NULL ? pass : options->remedy));
         return;
     }
-    json_t *arguments = json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
-    const char *reason = decision->hooks == IK_HOOK_ASK && decision->hook_reason != NULL
-                             ? decision->hook_reason
-                             : json_string_value(json_object_get(arguments, "reason"));
-    decision->rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);
+    char *rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);
+    decision->rule = rule;
     decision->question = (ik_permission_question_t){
         .agent = decision->agent,
         .call_id = decision->call_id,
         .tool = decision->name,
         .arguments = decision->call.arguments,
         .arguments_len = decision->call.arguments_len,
-        .reason = write_out(decision, reason),
+        .reason = find_reason(decision),
         .wants = wants,
-        .rule = write_out(decision, decision->rule),
+        .rule = rule == NULL ? NULL : ik_sanitise_write_out(decision, rule, strlen(rule)),
     };
-    json_decref(arguments);
     options->ask(options->data, decision, &decision->question, on_answer, decision);
 }
 
@@ -219,24 +229,24 @@ static void ask_for_hook(decision_t *decision)
 /* Reads the parameter with which a call asks for more; false when its value is not known. */
 static bool read_extra(decision_t *decision)
 {
-    const char *name = decision->call.entry->schema->escalation;
-    json_t *arguments =
-        name == NULL ? NULL
-                     : json_loadb(decision->call.arguments, decision->call.arguments_len, 0, NULL);
-    json_t *value = name == NULL ? NULL : json_object_get(arguments, name);
-    const char *text = json_string_value(value);
-    bool known = true;
-    if (value == NULL || json_is_null(value) || (text != NULL && text[0] == '\0')) {
-        decision->call.extra = IK_PERMISSION_NOTHING;
-    } else if (text != NULL && strcmp(text, "network") == 0) {
-        decision->call.extra = IK_PERMISSION_NETWORK;
-    } else if (text != NULL && strcmp(text, "all") == 0) {
-        decision->call.extra = IK_PERMISSION_ALL;
-    } else {
-        known = false;
+    ik_permission_call_t *call = &decision->call;
+    const char *name = call->entry->schema->escalation;
+    ik_json_span_t arguments;
+    ik_json_span_t value = {0};
+    /* the runner refuses what is not JSON */
+    if (name != NULL && ik_json_scan(call->arguments, call->arguments_len, &arguments, NULL)) {
+        ik_json_find_members(arguments, &name, 1, &value);
     }
-    json_decref(arguments);
-    return known;
+    bool nothing = value.len == 0 || ik_json_is_text(value, "");
+    bool network = ik_json_is_text(value, "network");
+    bool all = ik_json_is_text(value, "all");
+    call->extra = network ? IK_PERMISSION_NETWORK : all ? IK_PERMISSION_ALL : IK_PERMISSION_NOTHING;
+    return nothing || network || all;
+}
+
+static void refuse(decision_t *decision, const char *why)
+{
+    give_verdict(decision, &(ik_call_verdict_t){.code = IK_TOOL_INVALID_PARAMS, .denied = why});
 }
 
 static void decide(decision_t *decision, ik_confinement_level_t level)
@@ -293,16 +303,20 @@ static void judge(decision_t *decision)
 {
     const ik_permission_gate_options_t *options = &decision->gate->options;
     const ik_tool_registry_entry_t *entry = decision->call.entry;
+    const char *unchecked =
+        entry == NULL ? NULL : ik_permission_rules_unchecked(options->rules, &decision->call);
     if (decision->hooks == IK_HOOK_DENY) {
         deny(decision, decision->hook_reason);
     } else if (entry == NULL) {
         run(decision); /* the runner reports that there is no such tool */
     } else if (!read_extra(decision)) {
-        give_verdict(
-            decision,
-            &(ik_call_verdict_t){.code = IK_TOOL_INVALID_PARAMS,
-                                 .denied = ik_sprintf(decision, "%s must be \"network\" or \"all\"",
-                                                      entry->schema->escalation)});
+        refuse(decision, ik_sprintf(decision, "%s must be \"network\" or \"all\"",
+                                    entry->schema->escalation));
+    } else if (unchecked != NULL) {
+        refuse(decision, ik_sprintf(decision,
+                                    "%s contains a NUL character, so the user's rules about %s "
+                                    "cannot be checked; leave it out",
+                                    unchecked, entry->name));
     } else if (decision->mode == IK_MODE_FULL) {
         decide(decision, IK_CONFINEMENT_NONE); /* nothing is confined, so the level is not needed */
     } else {

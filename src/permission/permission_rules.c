@@ -440,20 +440,24 @@ static bool is_file_tool(const ik_tool_registry_entry_t *entry)
     return strncmp(entry->name, "file_", 5) == 0;
 }
 
-/* The value of the first required parameter, a new reference; NULL: it is missing or not a string.
- */
-static json_t *read_subject(const ik_permission_call_t *call)
+/* The parameter that patterns are compared with, the first required one; NULL: there is none. */
+static const char *name_subject(const ik_permission_call_t *call)
 {
     json_t *required = json_object_get(call->entry->schema->parameters, "required");
-    const char *name = json_string_value(json_array_get(required, 0));
-    json_t *arguments = json_loadb(call->arguments, call->arguments_len, 0, NULL);
-    json_t *subject = name == NULL ? NULL : json_incref(json_object_get(arguments, name));
-    json_decref(arguments);
-    if (!json_is_string(subject)) {
-        json_decref(subject);
-        return NULL;
-    }
-    return subject;
+    return json_string_value(json_array_get(required, 0));
+}
+
+/* Its value, on ctx; NULL: it is missing or not a string. Read with the scanner, which takes all
+ * that a tool may get: jansson refuses large numbers and half a surrogate pair. */
+static char *read_subject(const void *ctx, const ik_permission_call_t *call, size_t *len)
+{
+    const char *name = name_subject(call);
+    ik_json_span_t arguments;
+    ik_json_span_t value;
+    bool found = name != NULL &&
+                 ik_json_scan(call->arguments, call->arguments_len, &arguments, NULL) &&
+                 ik_json_find_kind(arguments, name, IK_JSON_STRING, &value);
+    return found ? ik_json_decode(ctx, value, len) : NULL;
 }
 
 static bool rule_matches(const ik_permission_rules_t *rules, const rule_t *rule,
@@ -470,14 +474,30 @@ static bool rule_matches(const ik_permission_rules_t *rules, const rule_t *rule,
     if (rule->pattern == NULL) {
         return true;
     }
-    json_t *subject = read_subject(call);
-    const char *text = json_string_value(subject);
-    bool matches =
-        text != NULL && (is_shell(call->entry)       ? shell_matches(rule->pattern, text, allows)
-                         : is_file_tool(call->entry) ? path_matches(rules, rule->pattern, text)
-                                                     : glob_matches(rule->pattern, text, 0));
-    json_decref(subject);
+    size_t len;
+    char *text = read_subject(NULL, call, &len);
+    bool matches = text != NULL && strlen(text) == len &&
+                   (is_shell(call->entry)       ? shell_matches(rule->pattern, text, allows)
+                    : is_file_tool(call->entry) ? path_matches(rules, rule->pattern, text)
+                                                : glob_matches(rule->pattern, text, 0));
+    talloc_free(text);
     return matches;
+}
+
+const char *ik_permission_rules_unchecked(const ik_permission_rules_t *rules,
+                                          const ik_permission_call_t *call)
+{
+    bool checked = false;
+    for (size_t i = 0; i < rules->count; i++) {
+        const rule_t *rule = &rules->list[i];
+        checked = checked || (rule->effect != IK_PERMISSION_ALLOW && rule->pattern != NULL &&
+                              strcmp(rule->tool, call->entry->name) == 0);
+    }
+    size_t len;
+    char *text = checked ? read_subject(NULL, call, &len) : NULL;
+    bool whole = text == NULL || strlen(text) == len;
+    talloc_free(text);
+    return whole ? NULL : name_subject(call);
 }
 
 ik_permission_effect_t ik_permission_rules_match(const ik_permission_rules_t *rules,
@@ -504,10 +524,12 @@ char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *
     if (!is_shell(call->entry)) {
         return ik_strdup(ctx, call->entry->name);
     }
-    json_t *subject = read_subject(call);
-    const char *text = json_string_value(subject);
-    ik_shell_words_t *split =
-        ik_shell_words_split(ctx, text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
+    size_t len;
+    const char *text = read_subject(ctx, call, &len);
+    if (text == NULL || strlen(text) != len) {
+        return NULL;
+    }
+    ik_shell_words_t *split = ik_shell_words_split(ctx, text, len);
     char *rule = NULL;
     if (split->plain) {
         rule = ik_sprintf(ctx, "%s(", call->entry->name);
@@ -517,7 +539,6 @@ char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *
         }
         rule = ik_sprintf(ctx, "%s)", rule);
     }
-    json_decref(subject);
     return rule;
 }
 

@@ -47,6 +47,12 @@ size_t ik_permission_rules_warnings(const ik_permission_rules_t *rules, const ch
 /* Whether text is a rule; fault, on ctx, says why not. */
 bool ik_permission_rules_check(const void *ctx, const char *text, char **fault);
 
+/* The parameter that deny and ask rules with a pattern would be compared with but cannot, because
+ * it contains NUL: programs end a text there or leave it out, so a pattern cannot know what the
+ * tool gets. NULL: all rules can be compared. */
+const char *ik_permission_rules_unchecked(const ik_permission_rules_t *rules,
+                                          const ik_permission_call_t *call);
+
 /* The strongest rule that matches: deny beats ask beats allow. rule, which may be NULL, is set to
  * its text. */
 ik_permission_effect_t ik_permission_rules_match(const ik_permission_rules_t *rules,

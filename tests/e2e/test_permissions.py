@@ -178,6 +178,34 @@ class Headless(PermissionTest):
                          Answer("Ok.")])
         self.denied(turn)
 
+    def test_arguments_that_not_every_parser_reads(self):
+        """The rules judge what the tool would get."""
+        self.rules({"deny": ["file_write(secret*)", "bash(touch *)", "echo_back(bad*)"]})
+        self.write("home/.ikigai/tools/echo_back", """#!/usr/bin/env python3
+import json, sys
+if sys.argv[1:] == ["--schema"]:
+    print(json.dumps({"name": "echo_back", "description": "d", "parameters": {
+        "type": "object", "properties": {"q": {"type": "string"}, "more": {"type": "string"}},
+        "required": ["q"]}, "effects": {"write": "none"}, "escalation": {"parameter": "more"}}))
+else:
+    print(json.dumps({"output": json.load(sys.stdin)["q"]}))
+""", 0o755)
+
+        def call(tool, raw):
+            return self.ask([Answer(calls=[Call(tool, raw=raw)]), Answer("Ok.")])
+        self.denied(call("file_write", r'{"file_path":"secret1","content":"a\u0000b"}'))
+        self.denied(call("bash", r'{"command":"touch file","reason":"\u0000"}'))
+        for odd in "1e999", "123456789012345678901234567890", r'"\ud800"':
+            self.denied(call("echo_back", '{"q":"bad","n":%s}' % odd))
+            (envelope,) = call("echo_back", '{"q":"good","n":%s}' % odd).envelopes()
+            self.assertTrue(envelope["tool_success"], envelope)
+            (envelope,) = call("echo_back", '{"q":"good","more":"x","n":%s}' % odd).envelopes()
+            self.assertEqual(envelope["error_code"], "INVALID_PARAMS")
+        (envelope,) = call("echo_back", r'{"q":"b\u0000ad"}').envelopes()
+        self.assertEqual(envelope["error_code"], "INVALID_PARAMS")
+        self.assertIn("q contains a NUL character", envelope["error"])
+        self.assertEqual(os.listdir(self.project), [])
+
     def test_files_of_rules_are_checked(self):
         self.rules({"allow": ["bash("]})
         self.assertIn("permissions.json", self.ikigai("-p", "hi", status=2).err)

@@ -218,6 +218,50 @@ START_TEST(what_a_rule_matches)
 }
 END_TEST
 
+START_TEST(what_only_some_parsers_read_is_judged)
+{
+    static const char *const others[] = {"\"\\u0000\"", "1e999", "123456789012345678901234567890",
+                                         "\"\\ud800\"", "{\"\\u0000\":0}"};
+    ik_permission_rules_t *rules = load("{\"deny\":[\"fetch(bad*)\"]}");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        ik_permission_call_t call = call_of("fetch", "");
+        call.arguments = ik_sprintf(ctx, "{\"url\":\"bad1\",\"x\":%s}", others[i]);
+        call.arguments_len = strlen(call.arguments);
+        ck_assert_msg(ik_permission_rules_match(rules, &call, NULL) == IK_PERMISSION_DENY, "%s",
+                      others[i]);
+        ck_assert_ptr_null(ik_permission_rules_unchecked(rules, &call));
+    }
+}
+END_TEST
+
+START_TEST(a_pattern_is_not_compared_with_half_a_text)
+{
+    static const char *const tools[][3] = {
+        {"bash", "command", "ls"}, {"file_write", "file_path", "a"}, {"fetch", "url", "good"}};
+    ik_permission_rules_t *rules;
+    ik_permission_call_t call;
+    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
+        const char *tool = tools[i][0];
+        const char *value = tools[i][2];
+        call = call_of(tool, "");
+        call.arguments = ik_sprintf(ctx, "{\"%s\":\"%s\\u0000x\"}", tools[i][1], value);
+        call.arguments_len = strlen(call.arguments);
+        rules = load(ik_sprintf(ctx, "{\"allow\":[\"%s(%s)\"]}", tool, value));
+        ck_assert_int_eq(ik_permission_rules_match(rules, &call, NULL), IK_PERMISSION_NO_RULE);
+        ck_assert_ptr_null(ik_permission_rules_unchecked(rules, &call));
+        rules = load(ik_sprintf(ctx, "{\"deny\":[\"network\",\"%s\"]}", tool));
+        ck_assert_int_eq(ik_permission_rules_match(rules, &call, NULL), IK_PERMISSION_DENY);
+        ck_assert_ptr_null(ik_permission_rules_unchecked(rules, &call));
+        rules = load(ik_sprintf(ctx, "{\"ask\":[\"%s(other)\"]}", tool));
+        ck_assert_str_eq(ik_permission_rules_unchecked(rules, &call), tools[i][1]);
+    }
+    call = call_of("bash", "");
+    call.arguments = "{\"command\":\"ls\\u0000\"}";
+    call.arguments_len = strlen(call.arguments);
+    ck_assert_ptr_null(ik_permission_rules_suggest(ctx, rules, &call));
+}
+END_TEST
+
 START_TEST(deny_beats_ask_beats_allow)
 {
     const char *rule;
@@ -446,6 +490,8 @@ int main(void)
     tcase_add_test(cases, words_of_commands);
     tcase_add_test(cases, substitutions_within_each_other_end);
     tcase_add_test(cases, what_a_rule_matches);
+    tcase_add_test(cases, what_only_some_parsers_read_is_judged);
+    tcase_add_test(cases, a_pattern_is_not_compared_with_half_a_text);
     tcase_add_test(cases, deny_beats_ask_beats_allow);
     tcase_add_test(cases, what_always_adds_matches_the_call_and_no_other);
     tcase_add_test(cases, malformed_rules);
