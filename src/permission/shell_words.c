@@ -7,37 +7,78 @@
 #include "base/array.h"
 #include "base/buffer.h"
 
-enum { DEPTH_MAX = 50 }; /* of substitutions within each other; deeper ones are text */
+enum { DEPTH_MAX = 50 }; /* of lists within each other; deeper ones are read as one list */
 
-/* A command list that is being read: the whole text, or what is between $( and ). */
+/* A here-document whose body follows the current line. */
+typedef struct {
+    char *end; /* the line that ends it */
+    bool tabs; /* may stand before that line */
+} document_t;
+
+/* What the next word is. */
+typedef enum { WORD, TARGET, DOCUMENT, TABBED_DOCUMENT } role_t;
+
+/* A command list that is being read: the whole text, what is between $( and ), or the body of a
+ * here-document. */
 typedef struct {
     ik_shell_words_t *out;
     size_t command; /* index of the current one */
+    size_t before;  /* the command before &>, which goes on in some shells; else as command */
     ik_buffer_t word;
     bool in_word; /* a quoted empty word counts */
+    bool mixed;   /* the word is quoted or expanded in part, so it is neither a number nor { */
+    role_t role;
+    document_t *documents;
+    size_t document_count;
 } splitter_t;
+
+static void add_command(splitter_t *splitter)
+{
+    ik_shell_words_t *out = splitter->out;
+    out->commands = ik_resize_array(out, out->commands, ik_shell_command_words_t, out->count + 1);
+    out->commands[out->count] = (ik_shell_command_words_t){0};
+    splitter->command = splitter->before = out->count++;
+}
+
+static void add_word(ik_shell_words_t *out, size_t index, char *word)
+{
+    ik_shell_command_words_t *command = &out->commands[index];
+    command->words = ik_resize_array(out, command->words, char *, command->count + 1);
+    command->words[command->count++] = word;
+}
 
 static void end_word(splitter_t *splitter)
 {
+    ik_shell_words_t *out = splitter->out;
     if (!splitter->in_word) {
         return;
     }
-    ik_shell_words_t *out = splitter->out;
-    ik_shell_command_words_t *command = &out->commands[splitter->command];
-    command->words = ik_resize_array(out, command->words, char *, command->count + 1);
-    command->words[command->count++] =
+    char *word =
         ik_strndup(out, splitter->word.len == 0 ? "" : splitter->word.data, splitter->word.len);
+    bool brace = !splitter->mixed && strcmp(word, "{") == 0;
+    if (splitter->role == DOCUMENT || splitter->role == TABBED_DOCUMENT) {
+        splitter->documents =
+            ik_resize_array(out, splitter->documents, document_t, splitter->document_count + 1);
+        splitter->documents[splitter->document_count++] =
+            (document_t){.end = word, .tabs = splitter->role == TABBED_DOCUMENT};
+    } else if (splitter->role == WORD && brace && out->commands[splitter->command].count > 0) {
+        add_command(splitter); /* the body of a function */
+    } else if (splitter->role == WORD) {
+        add_word(out, splitter->command, word);
+        if (splitter->before != splitter->command) {
+            add_word(out, splitter->before, word);
+        }
+    }
     splitter->word.len = 0;
-    splitter->in_word = false;
+    splitter->in_word = splitter->mixed = false;
+    splitter->role = WORD;
 }
 
 static void begin_command(splitter_t *splitter)
 {
-    ik_shell_words_t *out = splitter->out;
     end_word(splitter);
-    out->commands = ik_resize_array(out, out->commands, ik_shell_command_words_t, out->count + 1);
-    out->commands[out->count] = (ik_shell_command_words_t){0};
-    splitter->command = out->count++;
+    splitter->role = WORD;
+    add_command(splitter);
 }
 
 static void add_byte(splitter_t *splitter, char byte)
@@ -45,6 +86,70 @@ static void add_byte(splitter_t *splitter, char byte)
     ik_buffer_append_byte(&splitter->word, byte);
     splitter->in_word = true;
 }
+
+/* --- redirections ------------------------------------------------------------------------ */
+
+/* The word before < or > belongs to it: 2>f, {name}>f. */
+static bool is_descriptor(const splitter_t *splitter)
+{
+    const char *word = splitter->word.data;
+    size_t len = splitter->word.len;
+    if (len == 0 || splitter->mixed) {
+        return false;
+    }
+    size_t braces = len > 2 && word[0] == '{' && word[len - 1] == '}' ? 1 : 0;
+    for (size_t i = braces; i < len - braces; i++) {
+        if (!isdigit((unsigned char)word[i]) &&
+            (braces == 0 || (!isalpha((unsigned char)word[i]) && word[i] != '_'))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads the operator at position i and returns the position of its last character. */
+static size_t begin_redirection(splitter_t *splitter, const char *text, size_t len, size_t i)
+{
+    size_t from = i;
+    if (is_descriptor(splitter)) {
+        splitter->word.len = 0;
+        splitter->in_word = false;
+    }
+    end_word(splitter);
+    while (i + 1 < len && strchr("<>&|", text[i + 1]) != NULL) {
+        i++;
+    }
+    bool document = i == from + 1 && text[from] == '<' && text[i] == '<';
+    bool tabbed = document && i + 1 < len && text[i + 1] == '-';
+    splitter->role = tabbed ? TABBED_DOCUMENT : document ? DOCUMENT : TARGET;
+    return tabbed ? i + 1 : i;
+}
+
+/* Finds the line that ends the document whose body begins at i. Returns the position after that
+ * line's newline, and sets *end to where the body ends. */
+static size_t find_end(const document_t *document, const char *text, size_t len, size_t i,
+                       size_t *end)
+{
+    while (i < len) {
+        const char *newline = memchr(text + i, '\n', len - i);
+        size_t next = newline == NULL ? len : (size_t)(newline - text) + 1;
+        size_t line = i;
+        while (document->tabs && line < next && text[line] == '\t') {
+            line++;
+        }
+        size_t line_len = (newline == NULL ? len : next - 1) - line;
+        if (line_len == strlen(document->end) &&
+            memcmp(text + line, document->end, line_len) == 0) {
+            *end = i;
+            return next;
+        }
+        i = next;
+    }
+    *end = len;
+    return len;
+}
+
+/* --- commands ---------------------------------------------------------------------------- */
 
 /* NAME=VALUE before a command. */
 static bool is_assignment(const char *word)
@@ -66,7 +171,7 @@ static bool is_reserved(const char *word)
     static const char *const reserved[] = {
         "if",   "then",     "else",  "elif", "fi",      "do",      "done", "case",
         "esac", "while",    "until", "for",  "in",      "{",       "}",    "!",
-        "time", "function", "[[",    "exec", "command", "builtin", "eval"};
+        "time", "function", "[[",    "exec", "command", "builtin", "eval", "coproc"};
     for (size_t i = 0; i < IK_LENGTH(reserved); i++) {
         if (strcmp(word, reserved[i]) == 0) {
             return true;
@@ -75,24 +180,83 @@ static bool is_reserved(const char *word)
     return false;
 }
 
+/* The number of words at the beginning that are options of time, command or exec. Not counted:
+ * command -v, which runs nothing. */
+static size_t count_options(const ik_shell_command_words_t *command)
+{
+    size_t count = 0;
+    while (count < command->count) {
+        const char *word = command->words[count];
+        bool named = strcmp(word, "-a") == 0 && count + 1 < command->count; /* exec -a NAME */
+        if (!named && strcmp(word, "--") != 0 &&
+            (word[0] != '-' || word[1] == '\0' || word[1 + strspn(word + 1, "pcl")] != '\0')) {
+            break;
+        }
+        count += named ? 2 : 1;
+    }
+    return count;
+}
+
 /* Leaves out what stands before a command's own name. */
 static void strip_prefixes(ik_shell_words_t *out)
 {
     for (size_t i = 0; i < out->count; i++) {
         ik_shell_command_words_t *command = &out->commands[i];
-        while (command->count > 0 &&
-               (is_assignment(command->words[0]) || is_reserved(command->words[0]))) {
+        while (command->count > 0) {
+            bool reserved = is_reserved(command->words[0]);
+            if (!reserved && !is_assignment(command->words[0])) {
+                break;
+            }
             command->words++;
             command->count--;
+            size_t options = reserved ? count_options(command) : 0;
+            command->words += options;
+            command->count -= options;
             out->plain = false;
         }
     }
 }
 
-/* Reads a list of commands from position i up to `end` or the end of the text, and returns the
- * position after it. What is substituted is a list of its own; the word around it goes on. */
 static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t i, char end,
-                    int depth)
+                    bool is_document, int depth);
+
+/* Reads the bodies of the here-documents that the line before i began; returns the position after
+ * them. A shell may get them as input, so they are read as commands. */
+static size_t split_documents(splitter_t *splitter, const char *text, size_t len, size_t i,
+                              int depth)
+{
+    for (size_t k = 0; k < splitter->document_count && depth < DEPTH_MAX; k++) {
+        size_t end;
+        size_t next = find_end(&splitter->documents[k], text, len, i, &end);
+        split(splitter->out, text, end, i, '\0', true, depth + 1);
+        i = next;
+    }
+    splitter->document_count = 0;
+    return i;
+}
+
+/* Reads what begins with $(, <(, >(, ( or ` at position i, and returns the position of its end.
+ * What is substituted is a list of its own; the word around it goes on. */
+static size_t split_inner(splitter_t *splitter, const char *text, size_t len, size_t i, int depth)
+{
+    char c = text[i];
+    size_t from = c == '(' || c == '`' ? i + 1 : i + 2;
+    splitter->out->plain = false;
+    if (c == '(' || depth >= DEPTH_MAX) {
+        begin_command(splitter);
+    } else {
+        splitter->in_word = splitter->mixed = true;
+    }
+    return depth >= DEPTH_MAX
+               ? from - 1
+               : split(splitter->out, text, len, from, c == '`' ? '`' : ')', false, depth + 1);
+}
+
+/* Reads a list of commands from position i up to `end` or the end of the text, and returns the
+ * position of that end. In a document quotes and # are characters like others: an apostrophe there
+ * must not hide a substitution after it. */
+static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t i, char end,
+                    bool is_document, int depth)
 {
     splitter_t splitter = {.out = out};
     char quote = '\0';
@@ -100,6 +264,7 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
     begin_command(&splitter);
     for (; i < len; i++) {
         char c = text[i];
+        char next = i + 1 < len ? text[i + 1] : '\0';
         bool bare = quote == '\0';
         if (quote == '\'') {
             if (c == '\'') {
@@ -111,23 +276,20 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
             break;
         } else if (c == '\\' && i + 1 < len) {
             i++;
-            if (!bare && strchr("$`\"\\\n", text[i]) == NULL) {
+            if (!bare && strchr("$`\"\\\n", next) == NULL) {
                 add_byte(&splitter, '\\');
             }
-            if (text[i] != '\n') {
-                add_byte(&splitter, text[i]);
+            if (next != '\n') {
+                splitter.mixed = true;
+                add_byte(&splitter, next);
             }
-        } else if ((c == '$' && i + 1 < len && text[i + 1] == '(') || c == '`' ||
-                   (bare &&
-                    (c == '(' || (strchr("<>", c) != NULL && i + 1 < len && text[i + 1] == '(')))) {
-            out->plain = false;
-            size_t from = c == '$' || c == '<' || c == '>' ? i + 2 : i + 1;
-            if (depth < DEPTH_MAX) {
-                splitter.in_word = c != '(';
-                i = split(out, text, len, from, c == '`' ? '`' : ')', depth + 1);
-            }
+        } else if ((c == '$' && next == '(') || c == '`' ||
+                   (bare && (c == '(' || (strchr("<>", c) != NULL && next == '(')))) {
+            quote = depth < DEPTH_MAX ? quote : '\0';
+            i = split_inner(&splitter, text, len, i, depth);
         } else if (c == '$') { /* a variable is left in the word */
             out->plain = false;
+            splitter.mixed = true;
             add_byte(&splitter, c);
         } else if (!bare) {
             if (c == '"') {
@@ -135,16 +297,22 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
             } else {
                 add_byte(&splitter, c);
             }
-        } else if (c == '\'' || c == '"') {
+        } else if ((c == '\'' || c == '"') && !is_document) {
             quote = c;
-            splitter.in_word = true;
+            splitter.in_word = splitter.mixed = true;
         } else if (c == '\n' || c == ';' || c == '&' || c == '|' || c == ')') {
+            size_t before = splitter.command;
             out->plain = false;
             begin_command(&splitter);
+            if (c == '&' && next == '>') { /* in some shells one operator, a redirection */
+                splitter.before = before;
+            } else if (c == '\n') {
+                i = split_documents(&splitter, text, len, i + 1, depth) - 1;
+            }
         } else if (c == '<' || c == '>') {
             out->plain = false;
-            end_word(&splitter);
-        } else if (c == '#' && !splitter.in_word) { /* a comment */
+            i = begin_redirection(&splitter, text, len, i);
+        } else if (c == '#' && !splitter.in_word && !is_document) { /* a comment */
             out->plain = false;
             while (i + 1 < len && text[i + 1] != '\n') {
                 i++;
@@ -165,7 +333,7 @@ ik_shell_words_t *ik_shell_words_split(const void *ctx, const char *text, size_t
 {
     ik_shell_words_t *out = ik_new(ctx, ik_shell_words_t);
     out->plain = true;
-    split(out, text, len, 0, '\0', 0);
+    split(out, text, len, 0, '\0', false, 0);
     strip_prefixes(out);
     out->plain = out->plain && out->count == 1 && out->commands[0].count > 0;
     return out;

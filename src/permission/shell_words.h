@@ -1,6 +1,6 @@
 /*
- * Splits a shell command into its simple commands and their words, for rules. It does not expand
- * anything; what a shell would expand makes a command not plain.
+ * Splits a shell command into its simple commands and their words, for rules. Redirections are not
+ * words. It does not expand anything; what a shell would expand makes a command not plain.
  */
 #pragma once
 

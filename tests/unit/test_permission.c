@@ -77,9 +77,31 @@ START_TEST(words_of_commands)
         {"a; b", "[a]|[b]"},
         {"a && b || c | d & e", "[a]|[b]|[c]|[d]|[e]"},
         {"a\nb", "[a]|[b]"},
-        {"a > f", "[a][f]"},
-        {"a < f", "[a][f]"},
-        {"a 2>&1", "[a][2]|[1]"},
+        {"a > f", "[a]"},
+        {"a < f", "[a]"},
+        {"a 2>&1", "[a]"},
+        {"a >f b", "[a][b]"},
+        {"a b>f", "[a][b]"},
+        {"a \\\n2\\\n>f", "[a]"},
+        {"a \"2\">f", "[a][2]"},
+        {"a x2>f", "[a][x2]"},
+        {"a {fd}>f b", "[a][b]"},
+        {"a >>f 2>|g <>h b", "[a][b]"},
+        {"a 2>&- <&3 b", "[a][b]"},
+        {"a <<<'x y' b", "[a][b]"},
+        {"a > \"$(b)\" c", "[a][c]|[b]"},
+        {"a < <(b) c", "[a][c]|[b]"},
+        {">f a", "[a]"},
+        {"X=1 2>f a", "[a]"},
+        {"a >f; b", "[a]|[b]"},
+        {"a >\nb", "[a]|[b]"},
+        {"a &> f b", "[a][b]|[b]"}, /* sh: a & > f b */
+        {"a <<E b\nc 'd\nE\ne", "[a][b]|[e]|[c]['d]"},
+        {"a <<-'E'; b\n\tc\n\tE\nd", "[a]|[b]|[d]|[c]"},
+        {"a <<A <<B\nb\nA\nc\nB\nd", "[a]|[d]|[b]|[c]"},
+        {"a <<E\nit's # $(b c)\nE", "[a]|[it's][#][]|[b][c]"},
+        {"a <<E\nb", "[a]|[b]"},
+        {"a $((1<<2))\nb", "[a][]|[b]"},
         {"a $x", "[a][$x]"},
         {"a \"$x\"", "[a][$x]"},
         {"X=1 a", "[a]"},
@@ -91,6 +113,16 @@ START_TEST(words_of_commands)
         {"a <(b) >(c)", "[a][][]|[b]|[c]"},
         {"(a; b)", "|[a]|[b]"},
         {"{ a; }", "[a]"},
+        {"f() { a b; }; f", "[f]|[a][b]|[f]"},
+        {"function f { a b; }", "[f]|[a][b]"},
+        {"a '{' b", "=[a][{][b]"},
+        {"case a in (a) b;; esac", "[a][in]|[b]|[a]"},
+        {"case a in a) b;; esac", "[a][in][a]|[b]"},
+        {"if (a) then b; fi", "|[b]|[a]"},
+        {"time -p a -p", "[a][-p]"},
+        {"time -p command -- exec -cl -a b a", "[a]"},
+        {"command -v a", "[-v][a]"},
+        {"coproc a b", "[a][b]"},
         {"if a; then b; fi", "[a]|[b]"},
         {"! a", "[a]"},
         {"a # b; c", "[a]"},
@@ -105,16 +137,6 @@ START_TEST(words_of_commands)
         ck_assert_msg(strcmp(got, cases[i][1]) == 0, "%s: %s, not %s", cases[i][0], got,
                       cases[i][1]);
     }
-}
-END_TEST
-
-START_TEST(substitutions_within_each_other_end)
-{
-    char *deep = ik_strdup(ctx, "");
-    for (int i = 0; i < 1000; i++) {
-        deep = ik_sprintf(ctx, "%s\"$(", deep);
-    }
-    ck_assert(!ik_shell_words_split(ctx, deep, strlen(deep))->plain);
 }
 END_TEST
 
@@ -177,6 +199,18 @@ START_TEST(what_a_rule_matches)
         {"bash(rm *)", "bash", "echo \"$(date)\"; rm x", false, true},
         {"bash(rm *)", "bash", "echo `date`; rm x", false, true},
         {"bash(rm *)", "bash", "echo 'rm x'", false, false},
+        {"bash(rm *)", "bash", ">/dev/null rm x", false, true},
+        {"bash(rm *)", "bash", "f() { rm x; }; f", false, true},
+        {"bash(rm *)", "bash", "case a in (a) rm x;; esac", false, true},
+        {"bash(rm *)", "bash", "time -p rm x", false, true},
+        {"bash(rm *)", "bash", "cat <<E\nit's\nE\nrm x", false, true},
+        {"bash(rm *)", "bash", "cat <<E\nit's $(rm x)\nE", false, true},
+        {"bash(git push)", "bash", "git push 2>&1", false, true},
+        {"bash(git push)", "bash", "git push >/dev/null", false, true},
+        {"bash(git push)", "bash", "git >/dev/null push", false, true},
+        {"bash(git push)", "bash", "echo \"$(git push 2>/dev/null)\"", false, true},
+        {"bash(git push)", "bash", "git &>/dev/null push", false, true},
+        {"bash(git push)", "bash", "git push </dev/null", false, true},
         {"bash(npm run b*d)", "bash", "npm run build", true, true},
         {"bash(npm run b*d)", "bash", "npm run b d", false, false},
         {"bash(npm *)", "bash", "X=1 npm test", false, true},
@@ -215,6 +249,18 @@ START_TEST(what_a_rule_matches)
     ck_assert(matches("allow", "network", "bash", "x", IK_PERMISSION_NETWORK));
     ck_assert(!matches("allow", "network", "bash", "x", IK_PERMISSION_NOTHING));
     ck_assert(!matches("allow", "network", "bash", "x", IK_PERMISSION_ALL));
+}
+END_TEST
+
+START_TEST(substitutions_within_each_other_end)
+{
+    char *deep = ik_strdup(ctx, "");
+    for (int i = 0; i < 1000; i++) {
+        deep = ik_sprintf(ctx, "%s\"$(", deep);
+    }
+    ck_assert(!ik_shell_words_split(ctx, deep, strlen(deep))->plain);
+    ck_assert(matches("deny", "bash(rm *)", "bash", ik_sprintf(ctx, "%srm x", deep),
+                      IK_PERMISSION_NOTHING));
 }
 END_TEST
 
@@ -488,8 +534,8 @@ int main(void)
     TCase *cases = tcase_create("rules");
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_test(cases, words_of_commands);
-    tcase_add_test(cases, substitutions_within_each_other_end);
     tcase_add_test(cases, what_a_rule_matches);
+    tcase_add_test(cases, substitutions_within_each_other_end);
     tcase_add_test(cases, what_only_some_parsers_read_is_judged);
     tcase_add_test(cases, a_pattern_is_not_compared_with_half_a_text);
     tcase_add_test(cases, deny_beats_ask_beats_allow);
