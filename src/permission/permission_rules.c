@@ -99,9 +99,9 @@ static void add_rule(ik_permission_rules_t *rules, const rule_t *rule)
     rules->list[rules->count++] = *rule;
 }
 
-/* model has the source and place of the rules in the list. */
+/* model has the source and place of the rules in the list; NULL: they are only checked. */
 static res_t read_list(ik_permission_rules_t *rules, json_t *list, const char *file,
-                       const char *key, rule_t model)
+                       const char *key, const rule_t *model)
 {
     size_t i;
     json_t *value;
@@ -110,18 +110,20 @@ static res_t read_list(ik_permission_rules_t *rules, json_t *list, const char *f
     }
     json_array_foreach(list, i, value)
     {
-        rule_t rule = model;
         const char *text = json_string_value(value);
         char *fault;
-        if (text == NULL) {
+        if (text == NULL || strlen(text) != json_string_length(value)) {
             return ERR(INVALID, "%s: %s holds something that is not a text", file, key);
         }
         if (!ik_permission_rules_check(rules, text, &fault)) {
             return ERR(INVALID, "%s: %s: %s", file, key, fault);
         }
-        parse_rule(rules, text, &rule);
-        rule.text = ik_strdup(rules, text);
-        add_rule(rules, &rule);
+        if (model != NULL) {
+            rule_t rule = *model;
+            parse_rule(rules, text, &rule);
+            rule.text = ik_strdup(rules, text);
+            add_rule(rules, &rule);
+        }
     }
     return OK;
 }
@@ -157,12 +159,13 @@ static res_t read_projects(ik_permission_rules_t *rules, json_t *projects, const
             }
             if (i == IK_LENGTH(lists)) {
                 warn(rules, ik_sprintf(rules, "%s: projects: unknown key '%.60s'", file, key));
-            } else if (here) {
-                TRY(read_list(rules, value, file, key,
-                              (rule_t){.effect = lists[i].effect,
-                                       .source = "user, for this project",
-                                       .in_user_file = true,
-                                       .of_project = true}));
+            } else {
+                rule_t model = {.effect = lists[i].effect,
+                                .source = "user, for this project",
+                                .in_user_file = true,
+                                .of_project = true};
+                char *place = ik_sprintf(rules, "projects: %s: %s", path, key);
+                TRY(read_list(rules, value, file, place, here ? &model : NULL));
             }
         }
     }
@@ -195,9 +198,9 @@ static res_t read_file(ik_permission_rules_t *rules, const char *file, bool is_u
         bool usable = is_users || (i < IK_LENGTH(lists) && lists[i].effect != IK_PERMISSION_ALLOW);
         if (i < IK_LENGTH(lists) && usable) {
             TRY(read_list(rules, value, file, key,
-                          (rule_t){.effect = lists[i].effect,
-                                   .source = is_users ? "user" : "project",
-                                   .in_user_file = is_users}));
+                          &(rule_t){.effect = lists[i].effect,
+                                    .source = is_users ? "user" : "project",
+                                    .in_user_file = is_users}));
         } else if (is_users && strcmp(key, "projects") == 0) {
             TRY(read_projects(rules, value, file));
         } else if (!is_users || strcmp(key, "hosts") != 0) {

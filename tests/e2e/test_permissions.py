@@ -213,6 +213,9 @@ else:
         self.ikigai("-p", "hi", status=2)
         self.rules({"alow": []})
         self.assertIn("alow", self.ikigai("-p", "hi").err)
+        for fault in {"deny": ["bash("]}, {"deny": "bash"}, {"ask": [1]}, {"allow": ["ba\0sh"]}:
+            self.rules({"projects": {"/elsewhere": fault}})
+            self.assertIn("projects: /elsewhere: ", self.ikigai("-p", "hi", status=2).err)
 
     def test_a_project_adds_deny_and_ask_only(self):
         self.rules({"deny": ["glob"], "allow": ["bash"]}, "project")
