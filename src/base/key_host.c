@@ -1,5 +1,6 @@
 #include "base/key_host.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -32,11 +33,21 @@ static char *origin_of(const void *ctx, const char *url)
     return origin;
 }
 
+/* What only looks like an address, 127.0.0.256, is a name for the resolver. */
 static bool is_loopback(const char *origin)
 {
     ik_url_host_t host = ik_url_host_find(origin);
-    return ik_url_host_is(host, "localhost") || ik_url_host_is(host, "[::1]") ||
-           (strncmp(host.text, "127.", 4) == 0 && strspn(host.text, "0123456789.") == host.len);
+    char text[INET_ADDRSTRLEN];
+    struct in_addr address;
+    if (ik_url_host_is(host, "localhost") || ik_url_host_is(host, "[::1]")) {
+        return true;
+    }
+    if (host.len >= sizeof(text) || strspn(host.text, "0123456789.") != host.len) {
+        return false;
+    }
+    memcpy(text, host.text, host.len);
+    text[host.len] = '\0';
+    return strncmp(text, "127.", 4) == 0 && inet_aton(text, &address) != 0;
 }
 
 /* Whether the rules let the key go there without a question. */

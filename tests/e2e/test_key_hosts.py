@@ -65,6 +65,19 @@ class Headless(IkigaiTest):
         self.run_model(0)
         self.assertEqual(llm.requests[0].headers["authorization"], f"Bearer {KEY}")
 
+    def test_addresses_of_this_machine(self):
+        """What only looks like one is a name that a resolver would be asked for."""
+        llm = FakeLLM([Answer("ok")] * 2).start()
+        self.addCleanup(llm.stop)
+        self.assertIn("//127.0.0.1:", llm.base_url("openai"))
+        for host, status in (("localhost", 0), ("127.1", 0), ("127.0.0.256", 2),
+                             ("127.0.0.1.1", 2), ("127.0.0.1.invalid", 2), ("127..1", 2),
+                             ("127.0.0.1000000000000", 2)):
+            with self.subTest(host=host):
+                url = llm.base_url("openai").replace("127.0.0.1", host)
+                self.write("config.json", {"providers": {"openai": {"base_url": url}}})
+                self.run_model(status, {"OPENAI_API_KEY": KEY})
+
 
 class Terminal(ReplTest):
     def begin(self):
