@@ -76,7 +76,7 @@ static void add_part(filling_t *filling, ik_template_kind_t kind, ik_buffer_t *t
  * A command whose quotes can be followed exactly gets its arguments as quoted text: it then reads
  * as it runs, in questions and for rules. Any other command, with substitutions for example, gets
  * them as positional parameters: the shell never parses the value of a parameter as code, even if
- * the quotes around it were misjudged here.
+ * the quotes around it were misjudged here. Expressions are the exception: see check_expressions.
  */
 typedef enum { QUOTE_NONE, QUOTE_SINGLE, QUOTE_DOUBLE } quote_t;
 enum { DEPTH_MAX = 16 };
@@ -93,27 +93,52 @@ typedef struct {
     bool in_here;     /* its first line has begun */
 } quoting_t;
 
+static bool is_name_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether a placeholder directly follows a $ or $NAME: its text would become part of the name, or
+ * of an expansion that the $ begins. */
+static bool would_join(const char *after_dollar, const char *end)
+{
+    while (after_dollar < end && is_name_byte(*after_dollar)) {
+        after_dollar++;
+    }
+    return find_placeholder(after_dollar, end).len > 0;
+}
+
+static bool starts_comment(const char *command, const char *at)
+{
+    return *at == '#' && (at == command || strchr(" \t\n;&|()<>", at[-1]) != NULL);
+}
+
 static bool follows_exactly(const char *command, size_t len)
 {
+    const char *end = command + len;
     quote_t quote = QUOTE_NONE;
-    for (size_t i = 0; i < len; i++) {
-        char c = command[i];
-        char next = i + 1 < len ? command[i + 1] : '\0';
-        bool blank_before = i == 0 || strchr(" \t\n;&|()", command[i - 1]) != NULL;
+    for (const char *at = command; at < end; at++) {
+        placeholder_t placeholder = find_placeholder(at, end);
+        if (placeholder.len > 0) {
+            at += placeholder.len - 1;
+            continue;
+        }
+        at += at[0] == '\\' && at + 1 < end && at[1] == '$'; /* the shell gets only the $ */
+        char next = at + 1 < end ? at[1] : '\0';
         if (quote == QUOTE_SINGLE) {
-            quote = c == '\'' ? QUOTE_NONE : quote;
-        } else if (c == '\\' && next != '$') {
-            i++;
-        } else if (c == '$' &&
-                   (next == '(' || next == '{' || next == '\'' || next == '"' || next == '[')) {
+            quote = *at == '\'' ? QUOTE_NONE : quote;
+        } else if (*at == '\\') {
+            at++;
+        } else if (*at == '$' && (next == '(' || next == '{' || next == '\'' || next == '"' ||
+                                  next == '[' || would_join(at + 1, end))) {
             return false;
-        } else if (c == '"') {
+        } else if (*at == '"') {
             quote = quote == QUOTE_NONE ? QUOTE_DOUBLE : QUOTE_NONE;
-        } else if (quote == QUOTE_NONE && c == '\'') {
+        } else if (quote == QUOTE_NONE && *at == '\'') {
             quote = QUOTE_SINGLE;
         } else if (quote == QUOTE_NONE &&
-                   ((c == '#' && blank_before) || (c == '<' && next == '<') ||
-                    (c == '(' && next == '('))) {
+                   (starts_comment(command, at) || (*at == '<' && next == '<') ||
+                    (*at == '(' && next == '('))) {
             return false;
         }
     }
@@ -264,8 +289,13 @@ static res_t append_argument(filling_t *filling, ik_buffer_t *out, const placeho
             append_parameter(out, i + 1, quoting);
         }
     }
-    if (each || value == NULL) {
-        return OK; /* a missing argument adds no word */
+    bool missing = each ? filling->word_count == 0 : value == NULL;
+    if (missing && !exact && quote != QUOTE_SINGLE) {
+        /* adds no word, and separates a $NAME before it from what follows */
+        ik_buffer_append_format(out, "${%zu-}", filling->word_count + 2);
+    }
+    if (each || missing) {
+        return OK;
     }
     if (exact) {
         append_quoted(out, value, quote);
@@ -275,6 +305,53 @@ static res_t append_argument(filling_t *filling, ik_buffer_t *out, const placeho
                          quoting);
     }
     return OK;
+}
+
+/* Whether the text contains the word, not as part of a longer one. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+    const char *at = text;
+    while ((at = strstr(at, word)) != NULL) {
+        bool alone = (at == text || !is_name_byte(at[-1]) || !is_name_byte(word[0])) &&
+                     (!is_name_byte(at[len]) || !is_name_byte(word[len - 1]));
+        if (alone) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
+/*
+ * bash evaluates values as expressions in many places, and runs the commands in the subscript of
+ * an array there: a[$(id)]. The command may pass an argument on to such a place through a
+ * variable, or add the brackets, so that the whole of it counts. An argument without "$" and "`"
+ * holds no command.
+ */
+static res_t check_expressions(const filling_t *filling, const char *source, size_t len)
+{
+    static const char *const evaluators[] = {
+        "((",   "[[",      "$[",      "${",    "=(",     "let",     "read",   "-v",
+        "wait", "declare", "typeset", "local", "RANDOM", "SRANDOM", "OPTIND", "HISTCMD",
+    };
+    char *command = ik_strndup(filling->out, source, len);
+    const char *found = NULL;
+    bool has_bracket = strchr(command, '[') != NULL || strchr(filling->typed, '[') != NULL;
+    if (strpbrk(filling->typed, "$`") != NULL && has_bracket) {
+        for (size_t i = 0; found == NULL && i < sizeof(evaluators) / sizeof(evaluators[0]); i++) {
+            found = has_word(command, evaluators[i]) ? evaluators[i] : NULL;
+        }
+        for (size_t i = 1; found == NULL && i < len; i++) {
+            found = command[i] == '[' && is_name_byte(command[i - 1]) ? "NAME[" : NULL;
+        }
+    }
+    talloc_free(command);
+    return found == NULL ? OK
+                         : ERR(INVALID,
+                               "An argument with $ or ` cannot be used in a command with %s, where "
+                               "some shells would run it",
+                               found);
 }
 
 static res_t add_shell(filling_t *filling, const char *command, size_t len)
@@ -295,20 +372,28 @@ static res_t add_shell(filling_t *filling, const char *command, size_t len)
         if (placeholder.len > 0) {
             TRY(append_argument(filling, &text, &placeholder, &quoting, exact));
             at += placeholder.len;
-        } else if (*at == '\\' && at + 1 < end && at[1] == '$') {
-            ik_buffer_append_byte(&text, '$');
-            at += 2;
-        } else if (quoting.in_here) {
-            ik_buffer_append_byte(&text, *at++);
+            continue;
+        }
+        at += at[0] == '\\' && at + 1 < end && at[1] == '$';
+        bool expands = quoting.in_here || quoting.quote[quoting.depth] != QUOTE_SINGLE;
+        if (*at == '$' && expands && find_placeholder(at + 1, end).len > 0) {
+            ik_buffer_append_byte(&text, '\\'); /* or the $ would begin an expansion */
+        }
+        size_t taken = 1;
+        if (quoting.in_here) {
+            taken += at[0] == '\\' && at + 1 < end && at[1] == '\\';
         } else {
             if (at == command || at[-1] != '<') {
                 note_here(&quoting, at, end);
             }
             quoting.in_here = quoting.here != NULL && *at == '\n';
-            size_t taken = follow(&quoting, at, end);
-            ik_buffer_append(&text, at, taken);
-            at += taken;
+            taken = follow(&quoting, at, end);
         }
+        ik_buffer_append(&text, at, taken);
+        at += taken;
+    }
+    if (filling->used) {
+        TRY(check_expressions(filling, command, len));
     }
     if (!exact && filling->used) {
         ik_buffer_t whole;

@@ -6,8 +6,9 @@
  *   \$               $                     @path      a file, at the start of a word
  *   !`command`       the output of a shell command
  *
- * In a shell command an argument is data, whatever quotes surround it: one word where it is not
- * quoted, $ARGUMENTS one word per argument.
+ * In a shell command an argument is data, whatever quotes and "$" surround it: one word where it is
+ * not quoted, $ARGUMENTS one word per argument. Where a shell might run it nevertheless, because it
+ * evaluates values as expressions, it is refused.
  */
 #pragma once
 

@@ -180,6 +180,19 @@ class Shell(CustomTest):
                              f"[{value}][{value}][{value}][a{value}]|[{value}]")
         self.assertEqual(os.listdir(self.project), [])
 
+    def test_an_argument_after_a_dollar_is_data(self):
+        self.command_file("run", "!`X=abc; echo \"costs \\$$1, $$1, $X$1\" \\$$1`")
+        for value in ("(touch hacked)", "{HOME}", "HOME", "5"):
+            self.assertEqual(self.sent(f"/run '{value}'"),
+                             f"costs ${value}, ${value}, abc{value} ${value}")
+        self.assertEqual(os.listdir(self.project), [])
+
+    def test_an_argument_is_no_expression(self):
+        self.command_file("run", "!`[[ $1 -eq 3 ]]; echo $?`")
+        said = self.refused("/run 'a[$(touch hacked)]'", status=1)
+        self.assertIn("some shells would run it", f"{said.events}{said.err}")
+        self.assertEqual(os.listdir(self.project), [])
+
     def test_arguments_inside_substitutions(self):
         self.command_file("run", "!`echo \"$(printf '[%s]' \"$1\" $1)\"`")
         self.assertEqual(self.sent("/run '\"); touch hacked; echo (\"'"),

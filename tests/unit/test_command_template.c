@@ -93,6 +93,7 @@ START_TEST(commands_that_read_as_they_run)
         {"!`git log \"$ARGUMENTS\"`", "a 'b c'", "<!git log \"a 'b c'\">"},
         {"!`awk '{print \\$1}' $1`", "f", "<!awk '{print $1}' 'f'>"},
         {"!`echo $HOME \\\\$1`", "a", "<!echo $HOME \\\\'a'>"},
+        {"!`echo $HOME/$1$2 '$$1$X$1'`", "a b", "<!echo $HOME/'a''b' '$a$Xa'>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         ck_assert_str_eq(fill(rows[i].body, rows[i].arguments), rows[i].filled);
@@ -122,6 +123,12 @@ START_TEST(other_commands_get_parameters)
         {"!`cat <<<$1\necho $1`", "x", "<!set -- 'x' 'x'\ncat <<<\"${1}\"\necho \"${1}\">"},
         {"!`echo $(($1 + 1))`", "-2", "<!set -- '-2' '-2'\necho $((${1} + 1))>"},
         {"!`echo $(date)`", "", "<!echo $(date)>"},
+        {"!`echo \"\\$$1\"`", "(id)", "<!set -- '(id)' '(id)'\necho \"\\$${1}\">"},
+        {"!`echo $$1`", "a", "<!set -- 'a' 'a'\necho \\$\"${1}\">"},
+        {"!`echo \"$X$1\"`", "a", "<!set -- 'a' 'a'\necho \"$X${1}\">"},
+        {"!`echo \"$X$2b\"`", "a", "<!set -- 'a' 'a'\necho \"$X${3-}b\">"},
+        {"!`echo $X$@b`", "", "<!set -- ''\necho $X${2-}b>"},
+        {"!`cat <<X\n\\\\$$1\nX`", "a", "<!set -- 'a' 'a'\ncat <<X\n\\\\\\$${1}\nX>"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         ck_assert_str_eq(fill(rows[i].body, rows[i].arguments), rows[i].filled);
@@ -129,68 +136,185 @@ START_TEST(other_commands_get_parameters)
 }
 END_TEST
 
-START_TEST(only_numbers_are_computed_with)
+static int code_of(const char *body, const char *arguments)
 {
     ik_template_t *filled;
-    const char *body = "!`echo $(( $1 ))`";
-    res_t result = ik_command_template_fill(ctx, body, strlen(body), "a[$(id)]", &filled);
-    ck_assert_int_eq(result.code, IK_ERR_INVALID);
+    return ik_command_template_fill(ctx, body, strlen(body), arguments, &filled).code;
+}
+
+START_TEST(only_numbers_are_computed_with)
+{
+    ck_assert_int_eq(code_of("!`echo $(( $1 ))`", "x=1"), IK_ERR_INVALID);
+    ck_assert_int_eq(code_of("!`echo \\$(( $1 ))`", "x=1"), IK_ERR_INVALID);
+    ck_assert_int_eq(code_of("!`echo \\$(( $1 ))`", "+12"), OK.code);
 }
 END_TEST
 
-/* Runs filled commands in a shell: whatever the quotes, an argument is printed and not executed. */
+/* Only what could run is refused: a value with "$" or "`" beside a bracket, in such a command. */
+START_TEST(other_values_are_not_refused)
+{
+    ck_assert_int_eq(code_of("!`grep -e $1 *.c`", "'[a-z]$'"), OK.code);
+    ck_assert_int_eq(code_of("!`git commit -m \"$ARGUMENTS\"`", "[parser] read `x`"), OK.code);
+    ck_assert_int_eq(code_of("!`[ -f $1 ] && cat $1`", "a[$x]"), OK.code);
+    ck_assert_int_eq(code_of("!`[[ -f $1 ]] && cat $1`", "a[1]"), OK.code);
+    ck_assert_int_eq(code_of("!`grep -v $1 already`", "'a$'"), OK.code);
+    ck_assert_int_eq(code_of("!`[[ a = b ]]` $1", "a[$x]"), OK.code);
+}
+END_TEST
+
+/* The shells that /bin/sh may be. */
+static const char *const shells[] = {"sh", "bash --posix"};
+
+/* What the shell prints for the command, stderr included. */
+static const char *run(const char *shell, const char *command)
+{
+    FILE *script = tmpfile();
+    fputs(command, script);
+    rewind(script);
+    FILE *started = popen(ik_sprintf(ctx, "exec %s /dev/fd/%d 2>&1", shell, fileno(script)), "r");
+    char output[4096];
+    size_t len = fread(output, 1, sizeof(output) - 1, started);
+    pclose(started);
+    fclose(script);
+    return ik_strndup(ctx, output, len);
+}
+
+/* Fills the command and requires that the argument, where it is not refused, is not executed:
+ * HACKED then follows the word echo, as it does in the argument. Returns what was printed, NULL for
+ * a refusal. */
+static const char *run_with(const char *shell, const char *command, const char *value)
+{
+    /* the typed text quotes the value, so that it is one argument */
+    char quote = strchr(value, '\'') == NULL ? '\'' : '"';
+    char *typed = ik_sprintf(ctx, "%c%s%c", quote, value, quote);
+    char *body = ik_sprintf(ctx, "!`%s`", command);
+    ik_template_t *filled;
+    res_t result = ik_command_template_fill(ctx, body, strlen(body), typed, &filled);
+    if (is_err(&result)) {
+        return NULL;
+    }
+    const char *output = run(shell, filled->parts[0].text);
+    for (const char *at = output; (at = strstr(at, "HACKED")) != NULL; at++) {
+        ck_assert_msg(at - output >= 5 && strncmp(at - 5, "echo ", 5) == 0,
+                      "%s: %s with %s printed %s", shell, command, value, output);
+    }
+    return output;
+}
+
+/* Whatever the quotes, the argument is printed. */
 START_TEST(an_argument_is_never_code)
 {
-    static const char *const bodies[] = {
-        "printf '[%s]' $1",
-        "printf '[%s]' \"$1\"",
-        "printf '[%s]' '$1'",
-        "printf '[%s]' \"\"$1''",
-        "printf '[%s]' \"$(echo \"$1\")\"",
-        "printf '[%s]' \"$(echo '$1')\"",
-        "printf '[%s]' \"${x:-$1}\"",
-        "printf '[%s]' \"`",
-        "# don't\nprintf '[%s]' $1",
+    static const struct {
+        const char *command;
+        const char *before; /* the argument */
+        const char *after;
+    } rows[] = {
+        {"printf '[%s]' $1", "[", "]"},
+        {"printf '[%s]' \"$1\"", "[", "]"},
+        {"printf '[%s]' '$1'", "[", "]"},
+        {"printf '[%s]' \"\"$1''", "[", "]"},
+        {"printf '[%s]' \"$(printf %s \"$1\")\"", "[", "]"},
+        {"printf '[%s]' \"$(printf %s '$1')\"", "[", "]"},
+        {"printf '<%s>' \"${x:-$1}\"", "<", ">"},
+        {"printf '[%s]' \"costs \\$$1\"", "[costs $", "]"},
+        {"printf '[%s]' \"$$1\"", "[$", "]"},
+        {"printf '[%s]' \"$$2$1\"", "[$", "]"},
+        {"printf '[%s]' '$$1'", "[$", "]"},
+        {"printf '[%s]' $$1", "[$", "]"},
+        {"printf '[%s]' \\$$1", "[$", "]"},
+        {"printf '[%s]' \"$$1$(echo)\"", "[$", "]"},
+        {"X=abc; printf '[%s]' \"$X$1\"", "[abc", "]"},
+        {"X=abc; printf '[%s]' \"\\$X$1\"", "[abc", "]"},
+        {"X=abc; printf '[%s]' $X$1", "[abc", "]"},
+        {"X=abc; printf '[%s]' \"$X$2d$1\"", "[abcd", "]"},
+        {"cat <<X\n<$1>\nX", "<", ">\n"},
+        {"cat <<X\n$$1\nX", "$", "\n"},
+        {"cat <<X\n\\\\\\$$1\nX", "\\$", "\n"},
     };
     static const char *const values[] = {
-        "; echo HACKED",        "$(echo HACKED)",        "`echo HACKED`",
-        "' ; echo HACKED ; '",  "\" ; echo HACKED ; \"", "\\'; echo HACKED #",
-        "\\\"; echo HACKED #",  "&& echo HACKED",        "\n echo HACKED\n",
-        "${x:-$(echo HACKED)}", "| echo HACKED",         "* ? [a-z]",
+        "; echo HACKED",
+        "$(echo HACKED)",
+        "`echo HACKED`",
+        "' ; echo HACKED ; '",
+        "\" ; echo HACKED ; \"",
+        "\\'; echo HACKED #",
+        "\\\"; echo HACKED #",
+        "&& echo HACKED",
+        "\n echo HACKED\n.",
+        "${x:-$(echo HACKED)}",
+        "| echo HACKED",
+        "* ? [a-z]",
+        "(echo HACKED)",
+        "{x:-$(echo HACKED)}",
+        "((a[$(echo HACKED)]))",
+        "\\';echo HACKED #",
+        "def",
+        "1",
     };
-    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
-            /* the typed text quotes the value, so that it is one argument */
-            char quote = strchr(values[j], '\'') == NULL ? '\'' : '"';
-            if (quote == '"' && strchr(values[j], '"') != NULL) {
-                continue;
+            bool refused = strstr(rows[i].command, "${") != NULL && strchr(values[j], '[') != NULL;
+            for (size_t k = 0; k < sizeof(shells) / sizeof(shells[0]); k++) {
+                const char *output = run_with(shells[k], rows[i].command, values[j]);
+                if (output != NULL || !refused) {
+                    ck_assert_str_eq(output, ik_sprintf(ctx, "%s%s%s", rows[i].before, values[j],
+                                                        rows[i].after));
+                }
             }
-            char *typed = ik_sprintf(ctx, "%c%s%c", quote, values[j], quote);
-            char *body = ik_sprintf(ctx, "!`%s`", bodies[i]);
-            ik_template_t *filled;
-            res_t result = ik_command_template_fill(ctx, body, strlen(body), typed, &filled);
-            ck_assert(is_ok(&result));
-            if (filled->parts[0].kind != IK_TEMPLATE_SHELL) {
-                continue; /* not closed */
-            }
-            FILE *script = tmpfile();
-            fputs(filled->parts[0].text, script);
-            rewind(script);
-            char *command = ik_sprintf(ctx, "sh /dev/fd/%d 2>&1", fileno(script));
-            FILE *shell = popen(command, "r");
-            char output[4096];
-            size_t len = fread(output, 1, sizeof(output) - 1, shell);
-            output[len] = '\0';
-            pclose(shell);
-            fclose(script);
-            for (char *at = output; (at = strstr(at, "HACKED")) != NULL; at++) {
-                /* as part of the argument it follows the word echo */
-                ck_assert_msg(at - output >= 5 && strncmp(at - 5, "echo ", 5) == 0,
-                              "%s with %s printed %s", bodies[i], values[j], output);
-            }
-            ck_assert_msg(len > 0, "%s with %s printed nothing", bodies[i], values[j]);
         }
     }
+}
+END_TEST
+
+/* Where a shell evaluates values as expressions, an argument with a command in it is refused. */
+START_TEST(an_argument_is_no_expression)
+{
+    static const char *const commands[] = {
+        "(( $1 > 3 ))",
+        "[[ $1 -eq 3 ]]",
+        "[[ -v $1 ]]",
+        "[ -v $1 ]",
+        "test -v \"$1\"",
+        "let y=$1",
+        "let y[$1]=1",
+        "echo $[ $1 ]",
+        "echo \\$[ $1 ]",
+        "echo $(($1 + 1))",
+        "echo \\$(($1 + 1))",
+        "x=$1; echo $((x))",
+        "cat <<X\n$(($1))\nX",
+        "for ((i = $1; i < 1; i++)); do :; done",
+        "x=1; echo ${x[$1]}",
+        "x=1; echo \\${x:$1}",
+        "x=$1; echo ${!x}",
+        "x[$1]=3",
+        "x=([$1]=3)",
+        "x=( [$1]=3 )",
+        "printf -v \"$1\" x",
+        "read \"$1\" </dev/null",
+        "read \"x[$1]\" </dev/null",
+        "declare \"$1=2\"",
+        "typeset -i x; x=$1",
+        "f() { local \"$1=2\"; }; f",
+        "true & wait -n -p \"$1\"",
+        "RANDOM=$1",
+        "OPTIND=$1",
+        "HISTCMD=$1",
+        "SRANDOM=$1",
+    };
+    static const char *const values[] = {
+        "a[$(echo HACKED >&2)]",
+        "$(echo HACKED >&2)",
+        "`echo HACKED >&2`",
+        "a[`echo HACKED >&2`]",
+    };
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
+            run_with("bash --posix", commands[i], values[j]);
+        }
+        ck_assert_ptr_null(run_with("sh", commands[i], values[0]));
+    }
+    ck_assert_int_eq(code_of("!`(( $1$2 ))`", "'a[$' '(id)]'"), IK_ERR_INVALID);
 }
 END_TEST
 
@@ -203,7 +327,9 @@ int main(void)
     tcase_add_test(cases, commands_that_read_as_they_run);
     tcase_add_test(cases, other_commands_get_parameters);
     tcase_add_test(cases, only_numbers_are_computed_with);
+    tcase_add_test(cases, other_values_are_not_refused);
     tcase_add_test(cases, an_argument_is_never_code);
+    tcase_add_test(cases, an_argument_is_no_expression);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
 }
