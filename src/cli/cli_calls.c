@@ -26,6 +26,12 @@ static void notice(void *data, int64_t agent, ik_hook_event_t event, const char 
     ik_print_line(stderr, text);
 }
 
+static void print_warning(const char *text)
+{
+    fputs("ikigai: warning: ", stderr);
+    ik_print_line(stderr, text);
+}
+
 static ik_hooks_t *find_hooks(ik_cli_t *cli, ik_cli_calls_t *calls, bool trust)
 {
     ik_hooks_t *hooks =
@@ -36,8 +42,13 @@ static ik_hooks_t *find_hooks(ik_cli_t *cli, ik_cli_calls_t *calls, bool trust)
                                                         .describe = describe,
                                                         .notice = notice,
                                                         .data = calls});
-    ik_found_hooks_set(hooks,
-                       &(ik_extension_options_t){.paths = cli->paths, .trust_project = trust});
+    char *warning;
+    ik_found_hooks_set(cli->ctx, hooks,
+                       &(ik_extension_options_t){.paths = cli->paths, .trust_project = trust},
+                       &warning);
+    if (warning != NULL) {
+        print_warning(warning);
+    }
     return hooks;
 }
 
@@ -62,8 +73,7 @@ int ik_cli_calls_prepare(ik_cli_t *cli, const ik_cli_args_t *args, const char *c
     }
     size_t warning_count = ik_permission_rules_warnings(rules, &warnings);
     for (size_t i = 0; i < warning_count; i++) {
-        fputs("ikigai: warning: ", stderr);
-        ik_print_line(stderr, warnings[i]);
+        print_warning(warnings[i]);
     }
     ready = ik_cli_discover(cli, trust, false, true, &calls->found);
     if (is_err(&ready)) {

@@ -349,6 +349,7 @@ static void add_item(search_t *search, const char *name, const char *below)
         refuse(item, search->refusal);
         item->untrusted = search->untrusted;
     }
+    item->unusable = !item->used && !search->untrusted;
 }
 
 /* --- one folder -------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ typedef struct {
     const char *mode;         /* of an agent (base/mode.h); NULL: none */
     bool used;
     bool untrusted;     /* not used, because its project is not trusted */
+    bool unusable;      /* not used, because of the file itself; its project is trusted */
     bool hides;         /* of a skill: not listed for the model */
     const char *reason; /* why it is not used, or a warning; NULL: none */
     size_t rank;        /* of two with the same name the lower one counts */

@@ -22,7 +22,8 @@ typedef struct {
     const char *title; /* "before_tool/guard.sh" */
     const char *file;
     bool of_project;
-    bool blocks; /* when it fails */
+    const char *unusable; /* NULL: it can run */
+    bool blocks;          /* when it fails */
     int64_t timeout_ms;
     ik_process_t *process; /* NULL: not running */
     ik_hook_answer_t answer;
@@ -70,6 +71,8 @@ void ik_hooks_set(ik_hooks_t *hooks, const ik_hook_t *list, size_t count)
         hooks->list[i] = list[i];
         hooks->list[i].name = ik_strdup(hooks->list, list[i].name);
         hooks->list[i].file = ik_strdup(hooks->list, list[i].file);
+        hooks->list[i].unusable =
+            list[i].unusable == NULL ? NULL : ik_strdup(hooks->list, list[i].unusable);
     }
     if (count > 0) {
         qsort(hooks->list, count, sizeof(*hooks->list), compare);
@@ -89,11 +92,17 @@ static bool is_for_tool(const ik_config_hook_t *config, const char *tool)
     return matches;
 }
 
+static bool blocks_on_failure(const ik_config_hook_t *config)
+{
+    return config != NULL && config->on_failure == IK_CONFIG_ON_FAILURE_BLOCK;
+}
+
 static bool is_meant(const ik_hooks_t *hooks, const ik_hook_t *hook, ik_hook_event_t event,
                      const char *tool)
 {
-    return hook->event == event &&
-           is_for_tool(ik_config_hook(hooks->options.config, hook->name), tool);
+    const ik_config_hook_t *config = ik_config_hook(hooks->options.config, hook->name);
+    return hook->event == event && is_for_tool(config, tool) &&
+           (hook->unusable == NULL || blocks_on_failure(config));
 }
 
 bool ik_hooks_any(const ik_hooks_t *hooks, ik_hook_event_t event, const char *tool)
@@ -243,6 +252,10 @@ static void start_group(run_t *run, ik_process_host_t *host, bool confined)
     run->running = run->end - run->first;
     for (size_t i = run->first; i < run->end; i++) {
         started_t *hook = &run->started[i];
+        if (hook->unusable != NULL) {
+            fail(hook, hook->unusable);
+            continue;
+        }
         const char *argv[] = {hook->file, NULL};
         ik_process_options_t process = {
             .argv = argv,
@@ -358,7 +371,8 @@ void *ik_hooks_start(const void *ctx, ik_hooks_t *hooks, const ik_hook_occasion_
             .title = ik_sprintf(run, "%s/%s", ik_hook_event_name(hook->event), hook->name),
             .file = ik_strdup(run, hook->file),
             .of_project = hook->of_project,
-            .blocks = own != NULL && own->on_failure == IK_CONFIG_ON_FAILURE_BLOCK,
+            .unusable = copy(run, hook->unusable),
+            .blocks = blocks_on_failure(own),
             .timeout_ms = (int64_t)seconds * 1000,
         };
     }

@@ -20,12 +20,14 @@
 
 typedef struct ik_hooks ik_hooks_t;
 
-/* A hook that was found and is used. */
 typedef struct {
     ik_hook_event_t event;
     const char *name; /* of its file */
     const char *file; /* the program: of a project, in the trusted copy */
     bool of_project;
+    /* Why it cannot run; NULL: it can. One that cannot run is ignored, unless its configuration
+     * says that a failure blocks. */
+    const char *unusable;
 } ik_hook_t;
 
 /* What the payload says about an agent. */

@@ -66,8 +66,13 @@ void ik_workspace_create_hooks(ik_workspace_t *workspace)
 void ik_workspace_find_hooks(ik_workspace_t *workspace)
 {
     ik_extension_options_t options = ik_workspace_extension_options(workspace);
-    size_t untrusted = ik_found_hooks_set(workspace->shared.hooks, &options);
+    char *warning;
+    size_t untrusted = ik_found_hooks_set(workspace, workspace->shared.hooks, &options, &warning);
     ik_workspace_say_untrusted(workspace, untrusted, "hook");
+    if (warning != NULL) {
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, warning);
+        talloc_free(warning);
+    }
 }
 
 /* --- the beginning and the end of a session ------------------------------------------------ */

@@ -152,6 +152,44 @@ class Calls(HookTest):
         self.assertTrue(envelope["tool_success"])
         self.assertIn("The hook before_tool/broken failed: ", self.notices(turn)[0])
 
+    def test_a_file_that_cannot_be_used(self):
+        """The call goes on without it, which is said at the start; a guard blocks."""
+        guard = {"on_failure": "block", "tools": ["bash"]}
+        for mode, reason in ((0o644, "it is not executable"), (0o777, "can be changed by everyone")):
+            os.chmod(self.hook("before_tool", "guard", "exit 0"), mode)
+            turn, envelope = self.call(config={})
+            self.assertTrue(envelope["tool_success"])
+            self.assertRegex(turn.err, f"The hook before_tool/guard is not used: .*{reason}")
+            self.assertEqual(self.notices(turn), [])
+            turn, envelope = self.call("touch ran", config={"hooks": {"guard": guard}})
+            self.assertEqual(envelope["error_code"], "PERMISSION_DENIED")
+            self.assertRegex(envelope["error"], f"The hook before_tool/guard failed: .*{reason}")
+            run = self.ikigai("tool", "run", "bash", '{"command": "touch ran"}', status=1)
+            self.assertIn("PERMISSION_DENIED", run.out)
+            self.assertIn("ikigai: warning: The hook before_tool/guard is not used: ", run.err)
+            self.assertEqual(os.listdir(self.project), [])
+            config = {"hooks": {"guard": {**guard, "tools": ["grep"]}}}
+            self.assertTrue(self.call(config=config)[1]["tool_success"])
+
+    def test_files_that_cannot_be_used_are_said_in_one_line(self):
+        self.hook("before_tool", "a", "exit 2", mode=0o644)
+        self.hook("befor_tool", "b", "exit 2")
+        turn, envelope = self.call()
+        self.assertTrue(envelope["tool_success"])
+        self.assertIn("The hook befor_tool/b is not used: there is no event befor_tool, and 1 more. "
+                      "See: ikigai status", turn.err)
+
+    def test_a_projects_file_that_cannot_be_used(self):
+        """It blocks if the project is trusted; an untrusted one has no say."""
+        self.hook("before_tool", "guard", "exit 0", "project", 0o644)
+        config = {"hooks": {"guard": {"on_failure": "block"}}}
+        turn, envelope = self.call(config=config)
+        self.assertTrue(envelope["tool_success"])
+        self.assertNotIn("is not used: ", turn.err)
+        turn, envelope = self.call("echo ran", "--trust", config=config)
+        self.assertEqual(envelope["error"],
+                         "The hook before_tool/guard failed: it is not executable")
+
     def test_a_rewrite(self):
         self.answering("before_tool", "a", {"hookSpecificOutput": {"updatedInput": {
             "command": "echo one", "timeout": 5}}})
