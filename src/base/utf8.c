@@ -144,6 +144,21 @@ void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len)
     ik_buffer_append(buffer, bytes + done, len - done);
 }
 
+void ik_utf8_append_string(ik_buffer_t *buffer, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        const char *nul = memchr(bytes, '\0', len);
+        size_t part = nul == NULL ? len : (size_t)(nul - bytes);
+        ik_utf8_append_clean(buffer, bytes, part);
+        if (nul != NULL) {
+            ik_buffer_append_text(buffer, IK_UTF8_REPLACEMENT);
+            part++;
+        }
+        bytes += part;
+        len -= part;
+    }
+}
+
 /* First moves the bytes up by the growth, so that writing never overtakes reading. */
 void ik_utf8_clean(ik_buffer_t *buffer)
 {

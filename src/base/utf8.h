@@ -29,6 +29,8 @@ size_t ik_utf8_cut(const char *bytes, size_t len, size_t max);
 size_t ik_utf8_cut_front(const char *bytes, size_t len, size_t max);
 
 void ik_utf8_append_clean(ik_buffer_t *buffer, const char *bytes, size_t len);
+/* Replaces NUL as well, which would end a C string early. */
+void ik_utf8_append_string(ik_buffer_t *buffer, const char *bytes, size_t len);
 /* Cleans the buffer in place. Its maximum must leave room for growth: up to two bytes for each
  * invalid one. */
 void ik_utf8_clean(ik_buffer_t *buffer);

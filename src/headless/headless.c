@@ -291,22 +291,6 @@ static res_t read_all(ik_buffer_t *input)
     }
 }
 
-/* Appends valid UTF-8, with NUL replaced: it would end the text early. */
-static void append_clean(ik_buffer_t *out, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        const char *nul = memchr(bytes, '\0', len);
-        size_t part = nul == NULL ? len : (size_t)(nul - bytes);
-        ik_utf8_append_clean(out, bytes, part);
-        if (nul != NULL) {
-            ik_buffer_append_text(out, IK_UTF8_REPLACEMENT);
-            part++;
-        }
-        bytes += part;
-        len -= part;
-    }
-}
-
 /* Joins the prompt, which may be NULL, and standard input, unless that is a terminal or a device.
  * The result is valid UTF-8. */
 static res_t read_prompt(const void *ctx, const char *prompt, char **out)
@@ -316,7 +300,7 @@ static res_t read_prompt(const void *ctx, const char *prompt, char **out)
     ik_buffer_init(&input, ctx, 2 * (size_t)INPUT_MAX);
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by argv and the input */
     if (prompt != NULL) {
-        append_clean(&text, prompt, strlen(prompt));
+        ik_utf8_append_string(&text, prompt, strlen(prompt));
     }
     if (is_piped()) {
         TRY(read_all(&input));
@@ -324,7 +308,7 @@ static res_t read_prompt(const void *ctx, const char *prompt, char **out)
     if (input.len > 0 && text.len > 0) {
         ik_buffer_append_text(&text, "\n\n");
     }
-    append_clean(&text, input.data, input.len);
+    ik_utf8_append_string(&text, input.data, input.len);
     ik_buffer_reset(&input);
     ik_buffer_append_text(&text, "");
     *out = ik_buffer_take(ctx, &text);

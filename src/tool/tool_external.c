@@ -83,7 +83,7 @@ static void set_unfinished(call_t *call, const char *code, const char *error,
     call->result.success = false;
 }
 
-/* Keeps the stderr of a successful call. NUL becomes U+FFFD, as invalid UTF-8 does. */
+/* Keeps the stderr of a successful call. */
 static void keep_stderr(call_t *call, const ik_buffer_t *printed)
 {
     if (printed->len == 0) {
@@ -93,12 +93,7 @@ static void keep_stderr(call_t *call, const ik_buffer_t *printed)
     size_t kept = ik_utf8_cut(printed->data, printed->len, STDERR_KEPT);
     ik_buffer_t text;
     ik_buffer_init(&text, call->result.owner, IK_BUFFER_UNLIMITED); /* bounded by STDERR_KEPT */
-    for (size_t at = 0, len; at < kept; at += len + 1) {
-        const char *nul = memchr(printed->data + at, '\0', kept - at);
-        len = nul == NULL ? kept - at : (size_t)(nul - printed->data) - at;
-        ik_utf8_append_clean(&text, printed->data + at, len);
-        ik_buffer_append_text(&text, nul == NULL ? "" : IK_UTF8_REPLACEMENT);
-    }
+    ik_utf8_append_string(&text, printed->data, kept);
     if (kept < total) {
         ik_buffer_append_format(&text, "\n[... %" PRIu64 " bytes omitted ...]\n", total - kept);
     }

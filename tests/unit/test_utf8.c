@@ -135,6 +135,19 @@ END_TEST
 
 /* All four-byte strings of bytes at the edges of every range: the result is valid, valid text is
  * unchanged, and each step makes progress. */
+START_TEST(strings_have_no_nul_bytes)
+{
+    ik_buffer_t buffer;
+    ik_buffer_init(&buffer, NULL, 100);
+    ik_utf8_append_string(&buffer, "\0a\xff\0\0b\0", 7);
+    ck_assert_str_eq(buffer.data, "\xef\xbf\xbd"
+                                  "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                                  "b\xef\xbf\xbd");
+    ck_assert_uint_eq(strlen(buffer.data), buffer.len);
+    ik_buffer_reset(&buffer);
+}
+END_TEST
+
 START_TEST(edge_bytes_in_all_combinations)
 {
     static const unsigned char edges[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
@@ -223,6 +236,7 @@ int main(void)
     tcase_add_test(tests, every_code_point_and_nothing_else_is_valid);
     tcase_add_test(tests, known_vectors_are_cleaned);
     tcase_add_test(tests, nul_bytes_are_characters);
+    tcase_add_test(tests, strings_have_no_nul_bytes);
     tcase_add_test(tests, edge_bytes_in_all_combinations);
     tcase_add_test(tests, cleaning_in_place_is_the_same_cleaning);
     tcase_add_test(tests, cuts_fall_between_characters);
