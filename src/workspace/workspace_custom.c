@@ -267,7 +267,7 @@ static bool append_output(ik_workspace_custom_t *custom, const char *envelope)
     if (ik_json_find_kind(result, "output", IK_JSON_STRING, &output)) {
         text = ik_json_decode(custom, output, &len);
         size_t before = custom->text.len;
-        ik_utf8_append_clean(&custom->text, text, strlen(text));
+        ik_utf8_append_string(&custom->text, text, len);
         talloc_free(text);
         if (failed) {
             ik_buffer_append_text(&custom->text, custom->text.len == before ? "" : "\n");

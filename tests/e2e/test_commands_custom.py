@@ -160,6 +160,10 @@ class Shell(CustomTest):
         self.command_file("run", "Says: !`echo one; echo two >&2`!")
         self.assertEqual(self.sent("/run"), "Says: one\ntwo!")
 
+    def test_output_goes_on_after_a_nul(self):
+        self.command_file("run", "!`printf 'a\\0b\\377c'`|!`printf '\\0'; exit 3`")
+        self.assertEqual(self.sent("/run"), "a\ufffdb\ufffdc|\ufffd\nexit status 3")
+
     def test_it_runs_in_the_working_folder(self):
         self.command_file("run", "!`pwd`")
         self.assertEqual(self.sent("/run"), self.project)
