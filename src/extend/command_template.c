@@ -91,6 +91,7 @@ typedef struct {
     bool here_quoted; /* the shell expands nothing in it */
     bool here_tabs;   /* its lines may begin with tabs, as may the word */
     bool in_here;     /* its first line has begun */
+    bool in_comment;  /* up to the end of the line; quotes mean nothing in it */
 } quoting_t;
 
 static bool is_name_byte(char c)
@@ -233,6 +234,25 @@ static bool ends_here(const quoting_t *quoting, const char *at, const char *end)
     size_t left = (size_t)(end - at);
     return left >= quoting->here_len && memcmp(at, quoting->here, quoting->here_len) == 0 &&
            (left == quoting->here_len || at[quoting->here_len] == '\n');
+}
+
+/* Follows comments and here-documents as well; returns how many bytes were taken. */
+static size_t follow_text(quoting_t *quoting, const char *command, const char *at, const char *end)
+{
+    if (quoting->in_here) {
+        return at[0] == '\\' && at + 1 < end && at[1] == '\\' ? 2 : 1;
+    }
+    if (quoting->quote[quoting->depth] == QUOTE_NONE) {
+        quoting->in_comment = *at != '\n' && (quoting->in_comment || starts_comment(command, at));
+    }
+    if (quoting->in_comment) {
+        return 1;
+    }
+    if (at == command || at[-1] != '<') {
+        note_here(quoting, at, end);
+    }
+    quoting->in_here = quoting->here != NULL && *at == '\n';
+    return follow(quoting, at, end);
 }
 
 static bool in_arithmetic(const quoting_t *quoting)
@@ -379,16 +399,7 @@ static res_t add_shell(filling_t *filling, const char *command, size_t len)
         if (*at == '$' && expands && find_placeholder(at + 1, end).len > 0) {
             ik_buffer_append_byte(&text, '\\'); /* or the $ would begin an expansion */
         }
-        size_t taken = 1;
-        if (quoting.in_here) {
-            taken += at[0] == '\\' && at + 1 < end && at[1] == '\\';
-        } else {
-            if (at == command || at[-1] != '<') {
-                note_here(&quoting, at, end);
-            }
-            quoting.in_here = quoting.here != NULL && *at == '\n';
-            taken = follow(&quoting, at, end);
-        }
+        size_t taken = follow_text(&quoting, command, at, end);
         ik_buffer_append(&text, at, taken);
         at += taken;
     }

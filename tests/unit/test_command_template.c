@@ -227,7 +227,11 @@ START_TEST(an_argument_is_never_code)
         {"X=abc; printf '[%s]' \"\\$X$1\"", "[abc", "]"},
         {"X=abc; printf '[%s]' $X$1", "[abc", "]"},
         {"X=abc; printf '[%s]' \"$X$2d$1\"", "[abcd", "]"},
+        {"# don't\nprintf '[%s]' $1", "[", "]"},
+        {"printf '[#%s]' $1 # \"it's $1 <<X", "[#", "]"},
+        {"printf '[%s]' \"$(: # (don't\nprintf %s $1)\"", "[", "]"},
         {"cat <<X\n<$1>\nX", "<", ">\n"},
+        {"cat <<X # don't\n# don't <$1>\nX", "# don't <", ">\n"},
         {"cat <<X\n$$1\nX", "$", "\n"},
         {"cat <<X\n\\\\\\$$1\nX", "\\$", "\n"},
     };
