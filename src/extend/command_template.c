@@ -122,6 +122,9 @@ static bool follows_exactly(const char *command, size_t len)
         placeholder_t placeholder = find_placeholder(at, end);
         if (placeholder.len > 0) {
             at += placeholder.len - 1;
+            if (quote == QUOTE_NONE && at + 1 < end && strchr("#<(", at[1]) != NULL) {
+                return false; /* without the argument it might begin a comment, "<<" or "((" */
+            }
             continue;
         }
         at += at[0] == '\\' && at + 1 < end && at[1] == '$'; /* the shell gets only the $ */

@@ -227,6 +227,7 @@ START_TEST(an_argument_is_never_code)
         {"X=abc; printf '[%s]' \"\\$X$1\"", "[abc", "]"},
         {"X=abc; printf '[%s]' $X$1", "[abc", "]"},
         {"X=abc; printf '[%s]' \"$X$2d$1\"", "[abcd", "]"},
+        {"printf '[%s]' $2#$1", "[#", "]"},
         {"# don't\nprintf '[%s]' $1", "[", "]"},
         {"printf '[#%s]' $1 # \"it's $1 <<X", "[#", "]"},
         {"printf '[%s]' \"$(: # (don't\nprintf %s $1)\"", "[", "]"},
