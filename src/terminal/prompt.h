@@ -123,6 +123,8 @@ void ik_prompt_choose(ik_prompt_t *prompt, const ik_prompt_list_options_t *optio
 void ik_prompt_choose_again(ik_prompt_t *prompt, const ik_choice_row_t *rows, size_t count,
                             bool pending);
 bool ik_prompt_is_choosing(const ik_prompt_t *prompt);
+/* Whether any list is open below the draft or instead of it. */
+bool ik_prompt_has_list(const ik_prompt_t *prompt);
 /* Whether a numbered list is open, which should be shown as a whole. */
 bool ik_prompt_is_numbered(const ik_prompt_t *prompt);
 /* Closes the list without an action. */

@@ -197,7 +197,7 @@ static ik_prompt_drawing_t draw_search(canvas_t *canvas, ik_prompt_t *prompt, in
     ik_choice_rows_add(canvas->row, IK_ROLE_MARK, mark, canvas->columns, room, IK_WIDTH_KEEP_START);
     add_cut(canvas, IK_ROLE_TEXT, search->pattern.data, IK_WIDTH_KEEP_END);
     int column = canvas->row->width;
-    if (view.count == 0 && !search->pending) {
+    if (ik_choice_count(search->choice) == 0 && !search->pending) {
         add_cut(canvas, IK_ROLE_DIM, "  nothing found", IK_WIDTH_KEEP_START);
     } else if (search->hint != NULL && search->pattern.len == 0) {
         add_cut(canvas, IK_ROLE_DIM, search->hint, IK_WIDTH_KEEP_START);

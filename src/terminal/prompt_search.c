@@ -66,6 +66,11 @@ bool ik_prompt_is_choosing(const ik_prompt_t *prompt)
     return prompt->search.open && prompt->search.chooses;
 }
 
+bool ik_prompt_has_list(const ik_prompt_t *prompt)
+{
+    return prompt->search.open || ik_prompt_list_is_open(prompt);
+}
+
 bool ik_prompt_is_numbered(const ik_prompt_t *prompt)
 {
     return prompt->search.open && prompt->search.numbered;

@@ -71,6 +71,16 @@ static int draw_activity(ik_view_t *view, rows_t *rows, int room)
     return count + gap;
 }
 
+/* Maximum rows of the draft and its list. The highlighted row of a list is shown before the empty
+ * row and the status line, because Enter takes it. */
+static int prompt_max(const ik_view_t *view, int room)
+{
+    if (room > 3) {
+        return ik_prompt_is_numbered(view->prompt) ? room - 1 : room * 2 / 3;
+    }
+    return room > 1 && ik_prompt_has_list(view->prompt) ? 2 : 1;
+}
+
 /* Composes the live area: activity, an empty row, the draft, the status line. The draft has
  * priority if there is little room. */
 static void compose(ik_view_t *view)
@@ -81,10 +91,8 @@ static void compose(ik_view_t *view)
     int room = ik_screen_live_max(view->screen);
     ik_buffer_init(&prompt->bytes, scratch, IK_BUFFER_UNLIMITED);   /* bounded by the screen */
     ik_buffer_init(&activity->bytes, scratch, IK_BUFFER_UNLIMITED); /* bounded by the screen */
-    int most = room > 3 ? room * 2 / 3 : 1;
-    most = room > 3 && ik_prompt_is_numbered(view->prompt) ? room - 1 : most;
-    ik_prompt_drawing_t drawing =
-        ik_prompt_draw(view->prompt, ik_screen_columns(view->screen), most, collect_row, prompt);
+    ik_prompt_drawing_t drawing = ik_prompt_draw(view->prompt, ik_screen_columns(view->screen),
+                                                 prompt_max(view, room), collect_row, prompt);
     bool status = drawing.rows < room;
     int left = room - drawing.rows - status;
     ik_screen_begin_live(view->screen);

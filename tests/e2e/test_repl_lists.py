@@ -365,6 +365,64 @@ class AgentsTest(ListsTest):
         t.wait_for("── agent 1 ──")
 
 
+class SmallWindowsTest(ListsTest):
+    """Where the live area has two rows, they are the line being typed and the row that Enter takes."""
+    SIZES = [(80, 4), (30, 5), (60, 6), (80, 7), (80, 8)]
+
+    def check_row(self, t, pattern):
+        self.wait_highlighted(t, pattern)
+        self.assertNotIn("nothing found", "\n".join(t.screen()))
+
+    def test_every_kind_of_list(self):
+        self.talk("about apples")
+        for columns, rows in self.SIZES:
+            with self.subTest(columns=columns, rows=rows):
+                t = self.start(None, "-r", columns=columns, rows=rows)
+                self.check_row(t, "about apples")
+                t.send(ESC)
+                self.wait_draft(t, "")
+                t.wait_gone("looking for tools")
+                t.send("/mod")
+                self.check_row(t, "/mode ")
+                t.send(DOWN)
+                self.check_row(t, "/model ")
+                t.send("\x15")
+                self.wait_draft(t, "")
+                t.send("/model" + ENTER)
+                self.check_row(t, "offline/offline")
+                t.send("zz")
+                t.wait_until(lambda: self.highlighted(t) is None, "no row")
+                t.send(ESC)
+                self.wait_draft(t, "")
+                t.send("hello there")
+                self.wait_draft(t, "hello there")
+                t.send("\x03")
+                self.wait_draft(t, "")
+                t.send("\x12hello")
+                self.check_row(t, "hello there")
+                t.send("zz")
+                t.wait_for(re.compile("^search: hellozz  nothing fou", re.M))
+                t.send(ESC)
+                self.wait_draft(t, "")
+                self.assertEqual(self.leave(t), 0)
+
+    def test_a_draft_of_several_lines(self):
+        self.write("apples.txt", "")
+        t = self.ready(rows=7)
+        t.send("one\ntwo\nsee @app")
+        self.check_row(t, "apples.txt")
+        t.wait_for("see @app")
+
+    def test_setup(self):
+        for args in ([], ["setup"]):
+            with self.subTest(args=args):
+                t = self.start(None, *args, rows=7, first=True)
+                self.check_row(t, "1 ")
+                t.send(DOWN)
+                self.check_row(t, "2 ")
+                t.send(ESC)
+
+
 class PlainTest(ListsTest):
     def start_plain(self, *args, **options):
         return self.start(None, "--plain", *args, **options)

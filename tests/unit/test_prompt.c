@@ -509,7 +509,8 @@ START_TEST(choosing_in_a_search)
     ck_assert_str_eq(draw(30, 10), "search: ls\n› ls\n  two lines\n");
     press("C-u");
     ck_assert_str_eq(draw(30, 3), "search: \n› ls\n  … 3 more\n");
-    press("Left"); /* takes it, and goes left */
+    ck_assert_str_eq(draw(30, 1), "search: \n"); /* no room is not the same as no match */
+    press("Left");                               /* takes it, and goes left */
     typed("x", "lxs");
     press("C-r");
     type("zzz");
