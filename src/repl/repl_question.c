@@ -18,6 +18,8 @@ enum {
     ROWS_MAX = 200,      /* kept of a call; the pager shows all */
     LINE_COLUMNS = 1000, /* of the arguments in plain mode */
     REASON_ROWS = 2,     /* at most, where there is little room */
+    SHOWN_FIRST = 3,     /* rows of the call that are shown before the reason */
+    RESERVED = 4,        /* rows in a low window: title, call, how much more there is, keys */
     TITLE_ROWS = 4,      /* of the first line of a tool's question */
     KEYS_MAX = 9,        /* choices that a digit takes */
 };
@@ -69,33 +71,43 @@ static char *write_out_name(const void *ctx, const ik_tool_field_t *field)
     return write_out_value(ctx, &name);
 }
 
-/* Every argument with its whole value, wrapped; the reason is shown by itself. */
+static void add_argument(const ik_rows_t *rows, const ik_tool_field_t *field)
+{
+    void *scratch = talloc_new(NULL);
+    const char *at = write_out_value(scratch, field);
+    char *name = write_out_name(scratch, field);
+    for (bool first = true; first || *at != '\0'; first = false) {
+        size_t line = strcspn(at, "\n");
+        ik_rows_say(
+            rows, IK_ROLE_TEXT,
+            ik_sprintf(scratch, "  %s%s%.*s", first ? name : "", first ? ": " : "", (int)line, at));
+        at += line;
+        at += *at == '\n';
+    }
+    talloc_free(scratch);
+}
+
+/* Every argument with its whole value, wrapped. A command comes first, because there may be room
+ * for one row only; the reason is shown by itself. */
 static void add_arguments(const ik_repl_question_t *question, const ik_rows_t *rows)
 {
     ik_tool_fields_t fields;
-    void *scratch = talloc_new(NULL);
     if (!ik_tool_fields_of_arguments(question->call.arguments, question->call.arguments_len,
                                      &fields)) {
         ik_rows_say(rows, IK_ROLE_TEXT, question->call.arguments);
-        fields.count = 0;
+        return;
+    }
+    const ik_tool_field_t *command = ik_tool_fields_find(&fields, "command");
+    if (command != NULL) {
+        add_argument(rows, command);
     }
     for (size_t i = 0; i < fields.count; i++) {
         const ik_tool_field_t *field = &fields.fields[i];
-        if (question->reason != NULL && ik_json_key_is(field->key, "reason")) {
-            continue;
-        }
-        const char *at = write_out_value(scratch, field);
-        char *name = write_out_name(scratch, field);
-        for (bool first = true; first || *at != '\0'; first = false) {
-            size_t line = strcspn(at, "\n");
-            ik_rows_say(rows, IK_ROLE_TEXT,
-                        ik_sprintf(scratch, "  %s%s%.*s", first ? name : "", first ? ": " : "",
-                                   (int)line, at));
-            at += line;
-            at += *at == '\n';
+        bool is_reason = question->reason != NULL && ik_json_key_is(field->key, "reason");
+        if (field != command && !is_reason) {
+            add_argument(rows, field);
         }
     }
-    talloc_free(scratch);
 }
 
 /* The lines of a tool's question after the first one, and its choices. */
@@ -218,8 +230,8 @@ static char *format_keys(const void *ctx, const ik_repl_question_t *question, in
                       ik_buffer_finish(&always));
 }
 
-/* The rows below the call: the reason and the keys. */
-static void add_foot(const ik_repl_question_t *question, const ik_rows_t *rows)
+/* A long reason is cut. */
+static void add_reason(const ik_repl_question_t *question, const ik_rows_t *rows)
 {
     void *scratch = talloc_new(NULL);
     if (question->reason != NULL) {
@@ -231,15 +243,93 @@ static void add_foot(const ik_repl_question_t *question, const ik_rows_t *rows)
                         IK_WIDTH_KEEP_START);
         ik_rows_say(rows, IK_ROLE_DIM, ik_buffer_finish(&fit));
     }
-    ik_rows_say(rows, IK_ROLE_DIM, format_keys(scratch, question, rows->columns));
     talloc_free(scratch);
 }
 
-static void count_row(void *data, const char *bytes, size_t len)
+/* The parts of a question, from top to bottom. */
+typedef enum { TITLE, BODY, MORE, REASON, KEYS, PARTS } part_t;
+
+/* How many rows each part has, or how many of them are shown. */
+typedef struct {
+    int rows[PARTS];
+} plan_t;
+
+static void add_part(ik_repl_t *repl, part_t part, int hidden, const ik_rows_t *rows)
 {
-    (void)bytes;
-    (void)len;
-    ++*(int *)data;
+    const ik_repl_question_t *question = repl->question;
+    void *scratch = talloc_new(NULL);
+    switch (part) {
+    case TITLE:
+        ik_rows_say(rows, IK_ROLE_WARNING, format_title(scratch, repl, rows->columns));
+        break;
+    case BODY:
+        for (size_t i = 0; i < question->count && i < ROWS_MAX; i++) {
+            size_t begin = i == 0 ? 0 : question->ends[i - 1];
+            rows->on_row(rows->data, question->rows.data + begin, question->ends[i] - begin);
+        }
+        break;
+    case MORE:
+        ik_rows_say(
+            rows, IK_ROLE_DIM,
+            ik_sprintf(scratch, "  … %d more row%s, Ctrl-O", hidden, hidden == 1 ? "" : "s"));
+        break;
+    case REASON:
+        add_reason(question, rows);
+        break;
+    case KEYS:
+        ik_rows_say(rows, IK_ROLE_DIM, format_keys(scratch, question, rows->columns));
+        break;
+    case PARTS:
+        break;
+    }
+    talloc_free(scratch);
+}
+
+/* Passes on the first rows. */
+typedef struct {
+    int left;
+    int count; /* of all rows */
+    ik_rows_fn on_row;
+    void *data;
+} first_rows_t;
+
+static void on_first_row(void *data, const char *bytes, size_t len)
+{
+    first_rows_t *first = data;
+    if (first->count++ < first->left) {
+        first->on_row(first->data, bytes, len);
+    }
+}
+
+static void show_more(plan_t *shown, const plan_t *whole, part_t part, int wanted, int *room)
+{
+    int most = whole->rows[part] - shown->rows[part];
+    int added = wanted < most ? wanted : most;
+    added = added < *room ? added : *room;
+    shown->rows[part] += added;
+    *room -= added;
+}
+
+/* Shares the rows among the parts. The beginning of the call comes first and much of it before the
+ * reason, which the model writes. What is missing of the title and the keys is in the hint. */
+static plan_t share_rows(const plan_t *whole, int room)
+{
+    plan_t shown = {0};
+    /* a single row is better used for a call of one row than for how much more there is */
+    show_more(&shown, whole, MORE, room > 1 || whole->rows[BODY] != 1, &room);
+    show_more(&shown, whole, BODY, 1, &room);
+    show_more(&shown, whole, TITLE, room, &room);
+    show_more(&shown, whole, KEYS, room, &room);
+    show_more(&shown, whole, BODY, SHOWN_FIRST - 1, &room);
+    show_more(&shown, whole, REASON, whole->rows[REASON] <= room ? room : 0, &room);
+    show_more(&shown, whole, BODY, ROWS_MAX - SHOWN_FIRST, &room);
+    return shown;
+}
+
+/* Rows of the call and the reason that are left out. */
+static int count_hidden(const plan_t *whole, const plan_t *shown)
+{
+    return whole->rows[BODY] - shown->rows[BODY] + whole->rows[REASON] - shown->rows[REASON];
 }
 
 void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, void *data)
@@ -248,34 +338,30 @@ void ik_repl_question_draw(ik_repl_t *repl, int max_rows, ik_rows_fn on_row, voi
     if (question->copy == NULL || ik_view_prompt(repl->view) == NULL) {
         return;
     }
-    void *scratch = talloc_new(NULL);
     ik_rows_t rows = ik_view_rows(repl->view);
-    int foot = 0;
+    first_rows_t first = {.on_row = on_row, .data = data};
+    plan_t whole = {0};
     rows.backlog = NULL;
+    rows.on_row = on_first_row;
+    rows.data = &first;
     render(question, repl->view);
-    rows.on_row = count_row;
-    rows.data = &foot;
-    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl, rows.columns));
-    add_foot(question, &rows);
-    bool cut = question->count > ROWS_MAX || foot + (int)question->count > max_rows;
-    int room = max_rows - foot - (cut ? 1 : 0);
-    size_t shown = room < 0 ? 0 : (size_t)room;
-    shown = shown < question->count ? shown : question->count;
-    shown = shown < ROWS_MAX ? shown : ROWS_MAX;
-    rows.on_row = on_row;
-    rows.data = data;
-    ik_rows_say(&rows, IK_ROLE_WARNING, format_title(scratch, repl, rows.columns));
-    for (size_t i = 0; i < shown; i++) {
-        size_t begin = i == 0 ? 0 : question->ends[i - 1];
-        on_row(data, question->rows.data + begin, question->ends[i] - begin);
+    for (part_t part = TITLE; part < PARTS; part++) {
+        first.count = 0;
+        add_part(repl, part, 0, &rows);
+        whole.rows[part] = first.count;
     }
-    if (cut) {
-        size_t left = question->count - shown;
-        ik_rows_say(&rows, IK_ROLE_DIM,
-                    ik_sprintf(scratch, "  … %zu more row%s, Ctrl-O", left, left == 1 ? "" : "s"));
+    whole.rows[BODY] = (int)question->count;
+    whole.rows[MORE] = 0;
+    plan_t shown = share_rows(&whole, max_rows);
+    if (count_hidden(&whole, &shown) > 0) {
+        whole.rows[MORE] = 1;
+        shown = share_rows(&whole, max_rows);
     }
-    add_foot(question, &rows);
-    talloc_free(scratch);
+    for (part_t part = TITLE; part < PARTS; part++) {
+        first.count = 0;
+        first.left = shown.rows[part];
+        add_part(repl, part, count_hidden(&whole, &shown), &rows);
+    }
 }
 
 static void render_page(void *data, size_t part, int columns, ik_pager_row_fn on_row,
@@ -441,6 +527,7 @@ static void copy_question(ik_repl_t *repl, const ik_question_t *asked)
     question->agent = asked->agent;
     question->reason = question->rule = NULL;
     question->columns = 0;
+    ik_view_reserve_activity(repl->view, RESERVED);
 }
 
 static void copy_call(ik_repl_t *repl, const ik_permission_question_t *asked)
@@ -457,6 +544,7 @@ static void copy_call(ik_repl_t *repl, const ik_permission_question_t *asked)
                          .arguments = ik_strndup(copy, asked->arguments, asked->arguments_len),
                          .arguments_len = asked->arguments_len};
     question->columns = 0;
+    ik_view_reserve_activity(repl->view, RESERVED);
     ik_repl_running_read_file(copy, &question->call, repl->options->paths->cwd);
 }
 
@@ -477,6 +565,7 @@ static void forget(ik_repl_t *repl)
     ik_timer_stop(question->pause);
     TALLOC_FREE(question->copy);
     question->asked = NULL;
+    ik_view_reserve_activity(repl->view, 0);
     if (text != NULL) {
         ik_prompt_prepend_text(prompt, text);
     }

@@ -50,25 +50,34 @@ static void add_rows(ik_view_t *view, const rows_t *rows, size_t from)
     }
 }
 
-/* Draws the activity, separated from the finished rows above by an empty row if there is room.
- * Returns how many rows it used. */
-static int draw_activity(ik_view_t *view, rows_t *rows, int room)
+/* Collects the activity for the space above and below the draft. It leaves room for an empty row
+ * and the status line, unless its reserved rows need that. Returns how many of its last rows are
+ * shown. */
+static int collect_activity(ik_view_t *view, rows_t *rows, int space)
 {
-    int most = room - 1;
+    int reserved = view->reserved < space ? view->reserved : space;
+    int most = space - 2 > reserved ? space - 2 : reserved;
     if (most > 0) {
         view->listener.draw_activity(view->listener.data, most, collect_row, rows);
     }
-    int count = (int)rows->count > most ? most : (int)rows->count;
-    if (count <= 0) {
-        return 0;
-    }
-    bool apart = ik_backlog_ends_empty(view->backlog) || rows->ends[0] == 0;
-    bool gap = !apart && count + 1 < room;
-    if (gap) {
+    return (int)rows->count < most ? (int)rows->count : most;
+}
+
+/* Adds the last count rows of the activity, separated from the finished rows above and from the
+ * draft below by an empty row each if there is room. Returns how many rows it used. */
+static int add_activity(ik_view_t *view, const rows_t *rows, int count, int room)
+{
+    bool ends_empty = ik_backlog_ends_empty(view->backlog);
+    bool above = count > 0 && !ends_empty && rows->ends[0] != 0 && count + 1 < room;
+    bool below = (count > 0 || !ends_empty) && count + above < room;
+    if (above) {
         ik_screen_add_live(view->screen, "", 0);
     }
     add_rows(view, rows, rows->count - (size_t)count);
-    return count + gap;
+    if (below) {
+        ik_screen_add_live(view->screen, "", 0);
+    }
+    return above + count + below;
 }
 
 /* Maximum rows of the draft and its list. The highlighted row of a list is shown before the empty
@@ -93,14 +102,11 @@ static void compose(ik_view_t *view)
     ik_buffer_init(&activity->bytes, scratch, IK_BUFFER_UNLIMITED); /* bounded by the screen */
     ik_prompt_drawing_t drawing = ik_prompt_draw(view->prompt, ik_screen_columns(view->screen),
                                                  prompt_max(view, room), collect_row, prompt);
-    bool status = drawing.rows < room;
-    int left = room - drawing.rows - status;
+    int space = room - drawing.rows;
+    int count = collect_activity(view, activity, space);
+    bool status = count < space;
     ik_screen_begin_live(view->screen);
-    int above = draw_activity(view, activity, left);
-    if (above > 0 || (left > 0 && !ik_backlog_ends_empty(view->backlog))) {
-        ik_screen_add_live(view->screen, "", 0);
-        above++;
-    }
+    int above = add_activity(view, activity, count, space - status);
     add_rows(view, prompt, 0);
     if (status) {
         ik_row_t row;
@@ -216,6 +222,11 @@ void ik_view_set_busy(ik_view_t *view, bool busy)
         ik_timer_stop(view->spinner);
     }
     ik_view_touch(view);
+}
+
+void ik_view_reserve_activity(ik_view_t *view, int rows)
+{
+    view->reserved = rows;
 }
 
 const char *ik_view_spinner(const ik_view_t *view)

@@ -73,6 +73,9 @@ const ik_theme_t *ik_view_theme(const ik_view_t *view);
 /* Whether a picture among the rows (ik_backlog_add_picture) may be shown. */
 bool ik_view_may_show_pictures(const ik_view_t *view);
 
+/* Shows so many rows of the activity, if it has them, before empty rows and the status line: it is
+ * a question. 0, as at the start, for none. */
+void ik_view_reserve_activity(ik_view_t *view, int rows);
 /* Redraws the live area soon, because it changed. */
 void ik_view_touch(ik_view_t *view);
 /* Turns the spinner while busy. */

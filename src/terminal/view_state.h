@@ -86,6 +86,7 @@ struct ik_view {
     bool draw_due;                /* when the terminal has taken the last frame */
     ik_prompt_action_t leave_due; /* SUSPEND or EDITOR, at the same time */
     int64_t drawn_ms;
+    int reserved; /* rows of the activity that come before the empty rows and the status line */
     bool busy;
     unsigned spinner_step;
 };

@@ -311,6 +311,53 @@ class Questions(QuestionTest):
                 self.assertFalse(self.made())
                 self.leave(t)
 
+    def ask_in_window(self, columns, rows, command, mode="auto", **more):
+        self.serve([Answer(calls=[Call("bash", {**more, "command": command})]),
+                    Answer("It is over.")])
+        t = self.start(None, "--mode", mode, columns=columns, rows=rows)
+        t.wait_gone("looking for tools")
+        t.send("go\r")
+        t.wait_for("Allow bash")
+        return t
+
+    def decline(self, t):
+        t.send("n")
+        t.wait_for("It is over.")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_a_low_window_shows_the_beginning_of_the_command_and_that_there_is_more(self):
+        """They come before the model's reason, the empty rows and the status line."""
+        for columns, rows in ((80, 6), (80, 7), (40, 8), (80, 10), (80, 12), (80, 14)):
+            with self.subTest(columns=columns, rows=rows):
+                t = self.ask_in_window(columns, rows, "echo first\n" + "touch file\n" * 9,
+                                       permissions="all", reason="it is harmless " * 9)
+                screen = "\n".join(t.screen())
+                self.assertRegex(screen, r"(?m)^  command: echo first$")
+                self.assertRegex(screen, r"(?m)^  … \d+ more rows, Ctrl-O$")
+                self.assertNotIn("reason:", screen)
+                if rows >= 10:
+                    self.assertIn("Allow bash? allows: no confinement", screen)
+                    self.assertIn("y once", screen)
+                self.decline(t)
+
+    def test_all_of_a_question_that_fits(self):
+        t = self.ask_in_window(80, 20, "touch file", permissions="all",
+                               reason="it is harmless " * 9)
+        screen = "\n".join(t.screen())
+        for words in ("Allow bash? allows", "command: touch file", "reason: it is", "y once"):
+            self.assertIn(words, screen)
+        self.assertNotIn("Ctrl-O", screen)
+        self.assertIn("qwen3", self.status(t))
+        self.decline(t)
+
+    def test_one_row_for_a_question(self):
+        for command, shown in (("touch file", "  command: touch file"),
+                               ("echo first\ntouch file", "  … 2 more rows, Ctrl-O")):
+            with self.subTest(command=command):
+                t = self.ask_in_window(80, 5, command, mode="ask")
+                self.assertIn(shown, t.screen())
+                self.decline(t)
+
     def test_plan_mode_that_is_set_meanwhile_holds(self):
         t = self.ask()
         t.send(SHIFT_TAB * 2)
