@@ -226,6 +226,7 @@ typedef enum {
     NEXT_MATCH,
     PREVIOUS_MATCH,
     HELP,
+    SUSPEND,
     CLOSE,
     COMMANDS,
 } command_id_t;
@@ -255,6 +256,7 @@ static const struct {
     [NEXT_MATCH] = {"moves to the next match", .keys = {IK_BINDING_TYPED('n')}},
     [PREVIOUS_MATCH] = {"moves to the previous match", .keys = {IK_BINDING_TYPED('N')}},
     [HELP] = {"shows these keys", .keys = {IK_BINDING_TYPED('h')}},
+    [SUSPEND] = {"suspends ikigai; fg resumes it", .keys = {IK_BINDING_CTRL('z')}},
     [CLOSE] = {"closes the pager",
                .keys = {IK_BINDING_TYPED('q'), IK_BINDING_TYPED('Q'), IK_BINDING(ESCAPE),
                         IK_BINDING_CTRL('c'), IK_BINDING_CTRL('o')}},
@@ -307,6 +309,7 @@ static void run_command(ik_pager_t *pager, command_id_t command)
     case CLOSE:
         pager->closed = true;
         break;
+    case SUSPEND: /* handled by ik_pager_key */
     case COMMANDS:
         break;
     }
@@ -360,10 +363,14 @@ static void feed_text(ik_pager_t *pager, const ik_key_t *key)
     }
 }
 
-bool ik_pager_key(ik_pager_t *pager, const ik_key_t *key)
+ik_pager_action_t ik_pager_key(ik_pager_t *pager, const ik_key_t *key)
 {
     if (!ik_key_is_pressed(key) || (key->kind == IK_KEY_TEXT && key->len == 0)) {
-        return true;
+        return IK_PAGER_DRAW;
+    }
+    /* also while a pattern is typed or the keys are shown, and without an effect on them */
+    if (ik_binding_matches(commands[SUSPEND].keys, KEYS_MAX, key, '\0')) {
+        return IK_PAGER_SUSPEND;
     }
     TALLOC_FREE(pager->message);
     bool interrupts = pager->searching && (key->kind == IK_KEY_ESCAPE || is_control(key, 'c'));
@@ -375,7 +382,7 @@ bool ik_pager_key(ik_pager_t *pager, const ik_key_t *key)
     } else {
         feed_key(pager, key);
     }
-    return !pager->closed;
+    return pager->closed ? IK_PAGER_CLOSE : IK_PAGER_DRAW;
 }
 
 /* --- drawing ----------------------------------------------------------------------------- */

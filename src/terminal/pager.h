@@ -28,8 +28,9 @@ ik_pager_t *ik_pager_create(const void *ctx, const ik_theme_t *theme,
                             int rows);
 /* See ik_binding_rows_fn. */
 bool ik_pager_bindings_at(size_t index, ik_binding_row_t *out);
-/* Returns false if the pager is to be closed; otherwise the caller draws it. */
-bool ik_pager_key(ik_pager_t *pager, const ik_key_t *key);
+/* What the caller does after a key. */
+typedef enum { IK_PAGER_DRAW, IK_PAGER_CLOSE, IK_PAGER_SUSPEND } ik_pager_action_t;
+ik_pager_action_t ik_pager_key(ik_pager_t *pager, const ik_key_t *key);
 void ik_pager_resize(ik_pager_t *pager, int columns, int rows);
 /* Appends a whole frame; the cursor ends in the last row. */
 void ik_pager_draw(ik_pager_t *pager, ik_buffer_t *frame);

@@ -404,8 +404,11 @@ static void on_key(void *data, const ik_key_t *key)
     view->key_ms = ik_clock_now_ms();
     if (view->pager != NULL) {
         view->pager_due = true;
-        if (!ik_pager_key(view->pager, key)) {
+        ik_pager_action_t action = ik_pager_key(view->pager, key);
+        if (action == IK_PAGER_CLOSE) {
             close_pager(view);
+        } else if (action == IK_PAGER_SUSPEND) {
+            act(view, IK_PROMPT_SUSPEND);
         }
         return;
     }

@@ -11,6 +11,7 @@ import hostile
 from agent_support import sent_results
 from fake_llm import Answer, Call, Failure, Thinking, Text, Wire
 from repl_support import ReplTest
+from support import IKIGAI
 
 UP, DOWN, LEFT, RIGHT = "\x1b[A", "\x1b[B", "\x1b[D", "\x1b[C"
 ESC = "\x1b"
@@ -283,7 +284,6 @@ class WorkingTest(ReplTest):
                                    "TERM": "xterm-256color"})
         shell.check = False
         shell.wait_for("shell$")
-        from support import IKIGAI
         shell.send(f"{IKIGAI}\r")
         shell.wait_for("/help")
         shell.send("kept draft")
@@ -294,6 +294,36 @@ class WorkingTest(ReplTest):
         shell.wait_for(re.compile(r"^icanon", re.M))
         shell.wait_until(lambda: "> kept draft" in shell.screen(), "draft again")
         shell.send("\x15\x04")
+        shell.wait_for(re.compile(r"shell\$ *$"))
+
+    def test_suspending_in_the_pager(self):
+        """While it shows text, its keys, or a pattern that is being typed."""
+        self.decline_setup()
+        shell = self.terminal(["/bin/bash", "--norc", "--noprofile", "-i"], cwd=self.project,
+                              env={**os.environ, "IKIGAI_HOME": self.home, "PS1": "shell$ ",
+                                   "TERM": "xterm-256color"})
+        shell.check = False
+        shell.wait_for("shell$")
+        shell.send(f"{IKIGAI}\r")
+        shell.wait_for("/help")
+        shell.send("!echo seen in the pager\r")
+        shell.wait_for(re.compile("^seen in the pager", re.M))
+        for count, (keys, shown) in enumerate((("\x0f", "q close"), ("h", "Press any key"),
+                                               ("x/patt", "/patt")), 1):
+            shell.send(keys)
+            shell.wait_until(lambda: self.in_pager(shell) and shown in "\n".join(shell.screen()),
+                             f"{shown!r} in the pager")
+            before = shell.screen()
+            shell.send("\x1a")
+            shell.wait_until(lambda: not self.in_pager(shell) and
+                             "\n".join(shell.screen()).count("Stopped") == count, "the shell")
+            shell.send("fg\r")
+            shell.wait_until(lambda: self.in_pager(shell) and shell.screen() == before,
+                             "the pager again")
+        shell.send(ESC)
+        shell.wait_for("q close")
+        self.close_pager(shell)
+        shell.send("\x04")
         shell.wait_for(re.compile(r"shell\$ *$"))
 
 
@@ -656,6 +686,7 @@ class HelpTest(ReplTest):
             "moves to the next match": (middle + "/row 10\r", "", "row 101"),
             "moves to the previous match": (middle + "/row 10\r", "", "row 10"),
             "shows these keys": (middle, "", "  j, Down, Enter, Ctrl-N, Ctrl-E      moves down one line"),
+            "suspends ikigai; fg resumes it": (middle, "", "row 100"),  # no shell, so it goes on
             "closes the pager": (middle, "", None),
         }, try_key)
 

@@ -2,6 +2,7 @@
  * them. */
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "suite.h"
 #include "terminal/key_help.h"
 #include "terminal/pager.h"
@@ -131,18 +132,25 @@ static char *looks(const char *row)
 
 static void press(ik_pager_t *pager, ik_key_kind_t kind)
 {
-    ck_assert(ik_pager_key(pager, &(ik_key_t){.kind = kind}));
+    ck_assert_int_eq(ik_pager_key(pager, &(ik_key_t){.kind = kind}), IK_PAGER_DRAW);
+}
+
+static ik_pager_action_t press_control(ik_pager_t *pager, char letter)
+{
+    ik_key_t key = {.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = (uint32_t)letter};
+    return ik_pager_key(pager, &key);
 }
 
 static void control(ik_pager_t *pager, char letter)
 {
-    ik_key_t key = {.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = (uint32_t)letter};
-    ck_assert(ik_pager_key(pager, &key));
+    ck_assert_int_eq(press_control(pager, letter), IK_PAGER_DRAW);
 }
 
+/* False: the pager is to be closed. */
 static bool type(ik_pager_t *pager, const char *text)
 {
-    return ik_pager_key(pager, &(ik_key_t){.kind = IK_KEY_TEXT, .text = text, .len = strlen(text)});
+    ik_key_t key = {.kind = IK_KEY_TEXT, .text = text, .len = strlen(text)};
+    return ik_pager_key(pager, &key) == IK_PAGER_DRAW;
 }
 
 static void search(ik_pager_t *pager, const char *pattern)
@@ -340,10 +348,10 @@ START_TEST(it_is_closed_by_keys)
     text_t text = numbered(5);
     ck_assert(!type(open_text(&text, COLUMNS, ROWS), "q"));
     ck_assert(!type(open_text(&text, COLUMNS, ROWS), "jQ/"));
-    ck_assert(!ik_pager_key(open_text(&text, COLUMNS, ROWS), &(ik_key_t){.kind = IK_KEY_ESCAPE}));
-    ck_assert(
-        !ik_pager_key(open_text(&text, COLUMNS, ROWS),
-                      &(ik_key_t){.kind = IK_KEY_CHAR, .modifiers = IK_KEY_CTRL, .code = 'c'}));
+    ck_assert_int_eq(
+        ik_pager_key(open_text(&text, COLUMNS, ROWS), &(ik_key_t){.kind = IK_KEY_ESCAPE}),
+        IK_PAGER_CLOSE);
+    ck_assert_int_eq(press_control(open_text(&text, COLUMNS, ROWS), 'c'), IK_PAGER_CLOSE);
     ck_assert(type(open_text(&text, COLUMNS, ROWS), "xyz"));
 }
 END_TEST
@@ -357,6 +365,23 @@ static bool shows(const frame_t *frame, const char *words)
     }
     return false;
 }
+
+START_TEST(suspending_changes_nothing)
+{
+    static const char *const keys[] = {"gj", "h", "x/pattern"};
+    text_t text = numbered(50);
+    ik_pager_t *pager = open_text(&text, COLUMNS, ROWS);
+    for (size_t i = 0; i < IK_LENGTH(keys); i++) {
+        ck_assert(type(pager, keys[i]));
+        frame_t before = draw(pager);
+        ck_assert_int_eq(press_control(pager, 'z'), IK_PAGER_SUSPEND);
+        frame_t after = draw(pager);
+        for (int row = 0; row < ROWS; row++) {
+            ck_assert_str_eq(after.rows[row], before.rows[row]);
+        }
+    }
+}
+END_TEST
 
 START_TEST(help_is_shown_until_the_next_key)
 {
@@ -769,6 +794,7 @@ int main(void)
     tcase_add_test(tests, keys_move_by_lines_pages_and_halves);
     tcase_add_test(tests, percentages_are_of_parts);
     tcase_add_test(tests, it_is_closed_by_keys);
+    tcase_add_test(tests, suspending_changes_nothing);
     tcase_add_test(tests, help_is_shown_until_the_next_key);
     tcase_add_test(tests, help_is_wrapped);
     tests = add_case(suite, "lines");
