@@ -258,15 +258,31 @@ static size_t room_for_cells(const state_t *state, const ik_markdown_margin_t *m
     return room > gaps ? room - gaps : 1;
 }
 
-/* Fixes the widths of a table whose end is not known. The last column gets the free room, because
- * it usually has the longest cells. */
+/* Fixes the widths of a table whose end is not known. Later cells may be wider than those so far,
+ * so each column gets a reserve: from the free room or, if there is none, from the widest column,
+ * which has wrapped cells anyway. What is left goes to that column, or to the last one, which
+ * usually has the longest cells. */
 static void fix_widths(state_t *state, size_t room)
 {
     size_t used = 0;
+    size_t widest = 0;
     for (size_t i = 0; i < state->columns; i++) {
         used += state->widths[i];
+        widest = state->widths[i] > state->widths[widest] ? i : widest;
     }
-    state->widths[state->columns - 1] += room > used ? room - used : 0;
+    bool wraps = state->widths[widest] < state->natural[widest];
+    size_t taker = wraps ? widest : state->columns - 1;
+    size_t spare = wraps ? state->widths[widest] / 4 : room > used ? room - used : 0;
+    size_t share_max = spare / state->columns;
+    state->widths[taker] += wraps ? 0 : spare;
+    for (size_t i = 0; i < state->columns; i++) {
+        size_t reserve = 2 + state->widths[i] / 2;
+        reserve = reserve < share_max ? reserve : share_max;
+        if (i != taker) {
+            state->widths[i] += reserve;
+            state->widths[taker] -= reserve;
+        }
+    }
     state->is_fixed = true;
 }
 

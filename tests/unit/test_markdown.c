@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/width.h"
 #include "suite.h"
 #include "terminal/markdown.h"
 
@@ -377,14 +378,51 @@ START_TEST(a_tall_table_goes_on_row_by_row)
     feed(markdown, "|a|b|\n|-|-|\n|1|2|\n|3|4|\n");
     ck_assert_str_eq(given.data, "");
     feed(markdown, "|5|6|\n");
-    ck_assert_str_eq(given.data, "a  b\n─  ─\n1  2\n3  4\n5  6\n");
+    ck_assert_str_eq(given.data, "a    b\n───  ─\n1    2\n3    4\n5    6\n");
     feed(markdown, "|wide|one two three four\n");
-    ck_assert_str_eq(given.data + strlen("a  b\n─  ─\n1  2\n3  4\n5  6\n"),
-                     "w  one two three\ni  four\nd\ne\n");
+    ck_assert_str_eq(given.data + strlen("a    b\n───  ─\n1    2\n3    4\n5    6\n"),
+                     "wid  one two three\ne    four\n");
     feed(markdown, "|7|8|");
-    ck_assert_str_eq(draw(markdown), "7  8\n");
+    ck_assert_str_eq(draw(markdown), "7    8\n");
     ik_markdown_end(markdown);
-    ck_assert_str_eq(strstr(given.data, "\ne\n"), "\ne\n7  8\n");
+    ck_assert_str_eq(strstr(given.data, "\ne "), "\ne    four\n7    8\n");
+}
+END_TEST
+
+/* Cells that are a bit wider than those above do not break, if there is free room or a column that
+ * wraps anyway. */
+START_TEST(a_tall_table_has_room_for_wider_cells)
+{
+    static const char head[] = "|n|file|remark|\n|-:|-|-|\n";
+    ik_markdown_t *markdown = create(&bare, 40, 4);
+    feed(markdown, head);
+    feed(markdown, "|8|file8.c|fine|\n|9|file9.c|fine|\n|10|file10.c|as well|\n"
+                   "|100|file100.c|as well|\n\n");
+    ck_assert_str_eq(given.data, "    n  file            remark\n"
+                                 "─────  ──────────────  ───────\n"
+                                 "    8  file8.c         fine\n"
+                                 "    9  file9.c         fine\n"
+                                 "   10  file10.c        as well\n"
+                                 "  100  file100.c       as well\n");
+    markdown = create(&bare, 40, 4);
+    feed(markdown, head);
+    feed(markdown, "|8|file8.c|which is longer than what is left|\n|9|file9.c|fine|\n");
+    size_t before = given.len;
+    feed(markdown, "|10|file10.c|fine|\n\n");
+    ck_assert_str_eq(given.data + before, " 10  file10.c   fine\n");
+}
+END_TEST
+
+START_TEST(a_tall_table_is_never_wider_than_the_window)
+{
+    for (int columns = 10; columns < 60; columns++) {
+        ik_markdown_t *markdown = create(&bare, columns, 3);
+        feed(markdown, "|one|two|three|\n|-|-|-|\n|a|bbbbbbb|cccccccccc cccccc|\n");
+        feed(markdown, "|aaaa|bbbbbbbbbbbbbb|ccc|\n|aaaaaaaa aaaaaaa|bb bbb bbb|c|\n\n");
+        for (const char *row = given.data; *row != '\0'; row += strcspn(row, "\n") + 1) {
+            ck_assert_uint_lt(ik_width(row, strcspn(row, "\n")), (size_t)columns);
+        }
+    }
 }
 END_TEST
 
@@ -753,6 +791,8 @@ static Suite *make_suite(void)
     tcase_add_test(tests, a_line_of_code_without_end_is_several);
     tcase_add_test(tests, a_table_is_held_back);
     tcase_add_test(tests, a_tall_table_goes_on_row_by_row);
+    tcase_add_test(tests, a_tall_table_has_room_for_wider_cells);
+    tcase_add_test(tests, a_tall_table_is_never_wider_than_the_window);
     tcase_add_test(tests, a_table_ends_with_an_endless_line);
     tcase_add_test(tests, a_tall_paragraph_gives_its_top_rows);
     tcase_add_test(tests, a_paragraph_is_cut_where_nothing_is_open);
