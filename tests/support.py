@@ -118,6 +118,26 @@ def ignore_missing(_function, _path, failure):
         raise failure[1]
 
 
+def open_folders(folder):
+    for where, folders, _ in os.walk(folder):
+        for name in folders:  # before os.walk enters it
+            if not os.path.islink(os.path.join(where, name)):
+                os.chmod(os.path.join(where, name), 0o755)
+
+
+def remove_tree(folder):
+    """Removes a folder with all in it, also what only root can enter."""
+    for attempt in range(200):
+        try:
+            open_folders(folder)
+            return shutil.rmtree(folder, onerror=ignore_missing)
+        except OSError as error:
+            # The kernel is still making or dismantling the room of a program that was killed.
+            if error.errno not in (errno.ENOTEMPTY, errno.EACCES, errno.ENOENT) or attempt == 199:
+                raise
+            time.sleep(0.05)
+
+
 class ScratchTest(unittest.TestCase):
     """A test with an empty folder of its own in self.dir, removed afterwards."""
 
@@ -126,22 +146,8 @@ class ScratchTest(unittest.TestCase):
         os.chmod(self.dir, 0o755)
         self.addCleanup(self.remove_scratch)
 
-    def open_folders(self):
-        for where, folders, _ in os.walk(self.dir):
-            for folder in folders:  # before os.walk enters it
-                if not os.path.islink(os.path.join(where, folder)):
-                    os.chmod(os.path.join(where, folder), 0o755)
-
     def remove_scratch(self):
-        for attempt in range(200):
-            try:
-                self.open_folders()
-                return shutil.rmtree(self.dir, onerror=ignore_missing)
-            except OSError as error:
-                # The kernel is still making or dismantling the room of a program that was killed.
-                if error.errno not in (errno.ENOTEMPTY, errno.EACCES, errno.ENOENT) or attempt == 199:
-                    raise
-                time.sleep(0.05)
+        remove_tree(self.dir)
 
     def path(self, *parts):
         return os.path.join(self.dir, *parts)

@@ -3,13 +3,12 @@ terminal, core files, and its end with ikigai. What a confined call cannot do is
 import glob
 import json
 import os
-import shutil
 import signal
 import subprocess
 import unittest
 
 import hostile
-from support import IKIGAI, NOBODY, OBJECTS, IkigaiTest, as_user
+from support import IKIGAI, NOBODY, OBJECTS, IkigaiTest, as_user, remove_tree
 
 WITHHOLD = os.path.join(OBJECTS, "tests", "escape", "withhold_driver")
 # what is withheld, and whether the call is confined
@@ -75,7 +74,7 @@ class Confinement(IkigaiTest):
                                            for i, c in enumerate(checks)) + "cat err; rm -rf * .??*"
                 with self.subTest(level=level, uid=uid):
                     self.assertEqual(self.run_bash(level, script, **more), "")
-                shutil.rmtree(self.home)
+                remove_tree(self.home)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to act as another user")
     def test_home_without_caches_below_a_folder_of_another_user(self):

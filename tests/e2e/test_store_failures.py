@@ -14,7 +14,7 @@ import time
 
 from agent_support import PATIENCE, AgentTest, Turn
 from fake_llm import Answer, Call
-from support import IKIGAI, NOBODY, as_user, need_mounts
+from support import IKIGAI, NOBODY, as_user, need_mounts, remove_tree
 
 POSTGRES = True
 UNSAVED = "This conversation is not being saved: "
@@ -580,7 +580,7 @@ class Damaged(StoreTest):
         pages = range(1, len(whole) // PAGE, 2)
         for page in pages:
             with self.subTest(page=page + 1):
-                shutil.rmtree(self.home)
+                remove_tree(self.home)
                 self.write("home/.ikigai/ikigai.db", whole, 0o600)
                 self.overwrite(page * PAGE, os.urandom(PAGE))
                 self.check_page(ids, kept)
