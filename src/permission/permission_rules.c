@@ -424,11 +424,29 @@ static char *normalise_path(const void *ctx, const ik_permission_rules_t *rules,
     return out[0] == '\0' ? ik_strdup(ctx, "/") : out;
 }
 
-static bool path_matches(const ik_permission_rules_t *rules, const char *pattern, const char *path)
+/* What a path leads to, on ctx; a file that does not exist yet is in the folder that its path leads
+ * to. NULL: that does not exist either. */
+static char *follow_links(const void *ctx, const char *path)
+{
+    char resolved[PATH_MAX];
+    if (realpath(path, resolved) != NULL) {
+        return ik_strdup(ctx, resolved);
+    }
+    const char *slash = strrchr(path, '/');
+    char *folder = ik_strndup(ctx, path, (size_t)(slash - path) + 1);
+    return realpath(folder, resolved) == NULL ? NULL : ik_sprintf(ctx, "%s%s", resolved, slash);
+}
+
+/* Rules that deny or ask are about the file, too, whichever link leads to it. */
+static bool path_matches(const ik_permission_rules_t *rules, const char *pattern, const char *path,
+                         bool allows)
 {
     void *scratch = talloc_new(NULL);
-    bool matches = glob_matches(normalise_path(scratch, rules, pattern, true),
-                                normalise_path(scratch, rules, path, false), IK_GLOB_PATH);
+    char *glob = normalise_path(scratch, rules, pattern, true);
+    char *named = normalise_path(scratch, rules, path, false);
+    char *file = allows ? NULL : follow_links(scratch, named);
+    bool matches = glob_matches(glob, named, IK_GLOB_PATH) ||
+                   (file != NULL && glob_matches(glob, file, IK_GLOB_PATH));
     talloc_free(scratch);
     return matches;
 }
@@ -481,7 +499,7 @@ static bool rule_matches(const ik_permission_rules_t *rules, const rule_t *rule,
     char *text = read_subject(NULL, call, &len);
     bool matches = text != NULL && strlen(text) == len &&
                    (is_shell(call->entry)       ? shell_matches(rule->pattern, text, allows)
-                    : is_file_tool(call->entry) ? path_matches(rules, rule->pattern, text)
+                    : is_file_tool(call->entry) ? path_matches(rules, rule->pattern, text, allows)
                                                 : glob_matches(rule->pattern, text, 0));
     talloc_free(text);
     return matches;

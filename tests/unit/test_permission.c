@@ -1,6 +1,9 @@
 /* Rules about tool calls, and the words of shell commands that they test. */
 #include <check.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -308,6 +311,26 @@ START_TEST(a_pattern_is_not_compared_with_half_a_text)
 }
 END_TEST
 
+/* Of the file itself, of one in a folder behind a link, and of one that does not exist yet. */
+START_TEST(links_lead_around_no_rule)
+{
+    static const char *const names[] = {"link", "behind/secret", "behind/new"};
+    ck_assert_int_eq(chdir(paths.cwd), 0);
+    ck_assert_int_eq(mkdir("keys", 0700), 0);
+    ck_assert_int_eq(close(open("keys/secret", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    ck_assert_int_eq(symlink("keys/secret", "link"), 0);
+    ck_assert_int_eq(symlink("keys", "behind"), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *const rule = "file_write(keys/**)";
+        ck_assert(matches("deny", rule, "file_write", names[i], IK_PERMISSION_NOTHING));
+        ck_assert(matches("ask", rule, "file_write", names[i], IK_PERMISSION_NOTHING));
+        ck_assert(!matches("allow", rule, "file_write", names[i], IK_PERMISSION_NOTHING));
+    }
+    ck_assert(
+        !matches("deny", "file_write(keys/**)", "file_write", "gone/new", IK_PERMISSION_NOTHING));
+}
+END_TEST
+
 START_TEST(deny_beats_ask_beats_allow)
 {
     const char *rule;
@@ -538,6 +561,7 @@ int main(void)
     tcase_add_test(cases, substitutions_within_each_other_end);
     tcase_add_test(cases, what_only_some_parsers_read_is_judged);
     tcase_add_test(cases, a_pattern_is_not_compared_with_half_a_text);
+    tcase_add_test(cases, links_lead_around_no_rule);
     tcase_add_test(cases, deny_beats_ask_beats_allow);
     tcase_add_test(cases, what_always_adds_matches_the_call_and_no_other);
     tcase_add_test(cases, malformed_rules);
