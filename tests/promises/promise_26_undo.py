@@ -131,7 +131,8 @@ class Project:
             'ln -sfn ../elsewhere "./$b"', 'rm -rf "./$(dirname -- "$a")" 2>/dev/null', ': > "./$a"',
             'touch "./$a"', 'sed -i s/one/1/ "./$a"', 'rm -f "./$a"; mkdir "./$a"; echo x > "./$a/in"',
             'cp {content} "./$a.new" && mv "./$a.new" "./$a"', 'mv src Src', 'mv Src src',
-            'tr a-z A-Z < {content} > "./$a"', 'ln -f "./$a" "./$a.hard"', 'cp -p "./$a" "./$c"',
+            'tr a-z A-Z < {content} > "./$a"', 'ln -f "./$a" "./$a.hard"',
+            'ln -f "./$c" "./$a"', 'cat {content} >> "./$a.hard"', 'cp -p "./$a" "./$c"',
         ] + ([
             "git add -A && git commit -qm y", "git stash -q; git stash pop -q", "git gc -q --prune=now",
             "git checkout -q -b x$RANDOM; git commit -qm z --allow-empty", "git add -A",
