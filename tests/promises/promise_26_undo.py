@@ -32,7 +32,7 @@ LIFE = 25
 
 
 def ignored(path):
-    return path.endswith(b".log") or path.startswith(b"build/")
+    return path.startswith(b"build/") or any(p.endswith(b".log") for p in path.split(b"/"))
 
 
 class Project:
@@ -118,12 +118,12 @@ class Project:
     def plan_bash(self, number):
         """Commands read names from files, so that any byte may be in them."""
         rng = self.rng
-        names = os.path.join(self.scratch, f"names{number}")
-        with open(names, "wb") as f:
-            f.write(b"\0".join([self.some_path(), self.new_path(), self.some_path()]) + b"\0")
         content = os.path.join(self.scratch, f"content{number}")
-        with open(content, "wb") as f:
-            f.write(self.content())
+        names = {name: f"{content}{name}" for name in "abc"}
+        for path, text in ((names["a"], self.some_path()), (names["b"], self.new_path()),
+                           (names["c"], self.some_path()), (content, self.content())):
+            with open(path, "wb") as f:
+                f.write(text)
         command = rng.choice([
             'mkdir -p "$(dirname -- "./$b")"; cp {content} "./$b"', 'cat {content} >> "./$a"',
             'cp {content} "./$a"', 'rm -f "./$a"', 'mkdir -p "$(dirname -- "./$b")"; mv "./$a" "./$b"',
@@ -139,9 +139,9 @@ class Project:
             "git rm -q --cached -r . ; git add -A", "git reset -q --hard", "git clean -fdq",
             "git mv a.txt moved.txt",
         ] if self.in_git else []))
-        return ("bash", {"command":
-                f"exec 9<{names}; IFS= read -rd '' a <&9; IFS= read -rd '' b <&9; "
-                f"IFS= read -rd '' c <&9; "
+        return ("bash", {"command":  # a name may end with a newline, which $(…) would remove
+                "".join(f"{name}=$(cat {path}; echo /); {name}=${{{name}%/}}; "
+                        for name, path in names.items())
                 + command.format(content=content, mode=rng.choice(["600", "755", "644", "444"]),
                                  guard=GUARD)})
 
