@@ -71,31 +71,44 @@ static bool has_failed(const ik_stream_t *stream)
 
 /* --- bytes to events --------------------------------------------------------------------- */
 
-static bool is_done_marker(const char *data, size_t len)
+static bool is_white(char c)
 {
-    static const char marker[] = "[DONE]";
-    while (len > 0 && data[len - 1] == ' ') {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* White space around data has no meaning in any of the formats. */
+static ik_json_span_t trim(const char *data, size_t len)
+{
+    while (len > 0 && is_white(data[len - 1])) {
         len--;
     }
-    while (len > 0 && *data == ' ') {
+    while (len > 0 && is_white(*data)) {
         data++;
         len--;
     }
-    return len == sizeof(marker) - 1 && memcmp(data, marker, len) == 0;
+    return (ik_json_span_t){data, len};
+}
+
+static bool is_done_marker(ik_json_span_t data)
+{
+    static const char marker[] = "[DONE]";
+    return data.len == sizeof(marker) - 1 && memcmp(data.text, marker, data.len) == 0;
 }
 
 static bool on_sse_event(void *user, const char *event, const char *data, size_t len)
 {
     ik_stream_t *stream = user;
     ik_json_span_t value;
-    if (stream->done) {
-        return true;
+    ik_json_span_t trimmed = trim(data, len);
+    bool is_error = strcmp(event, "error") == 0;
+    if (stream->done || (trimmed.len == 0 && !is_error)) {
+        return true; /* an event without data keeps the connection alive */
     }
-    if (is_done_marker(data, len)) {
+    if (is_done_marker(trimmed)) {
         stream->terminal = stream->done = true;
     } else if (ik_json_scan(data, len, &value, NULL)) {
         stream->target->provider->stream_event(stream, value);
-    } else if (strcmp(event, "error") == 0) {
+    } else if (is_error) {
         fail_format(stream, *data == '\0' ? "the server reported an error" : data);
     } else {
         fail_format(stream, "the server sent an event that is not JSON");

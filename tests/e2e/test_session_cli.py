@@ -878,12 +878,12 @@ class Delete(SessionTest):
 
     def test_in_json(self):
         held, pid = self.hold()
-        done = self.session("delete", "02", held, "--yes", "--json", status=1)
+        done = self.session("delete", key(2), held, "--yes", "--json", status=1)
         gone, kept = done.json()
         self.assertEqual(gone, {"id": key(2), "deleted": True})
         self.assertEqual((kept["id"], kept["deleted"]), (held, False))
         self.assertIn(f"in use by pid {pid}", kept["error"])
-        self.assertNotIn("02", self.left())
+        self.assertNotIn(key(2), [s["id"] for s in self.listed()])
         self.assertIn("--json needs --yes", self.session("delete", "01", "--json", status=2).err)
         self.assertIn("01", self.left())
 
@@ -893,7 +893,7 @@ class Delete(SessionTest):
 
     def test_a_session_in_use(self):
         held, pid = self.hold()
-        done = self.session("delete", held, "01", "--yes", status=1)
+        done = self.session("delete", held, key(1), "--yes", status=1)
         self.assertIn(f"in use by pid {pid} on {HOST}", done.err)
         self.assertIn("1 session deleted.", done.out)
         self.assertEqual(sorted(self.left()), sorted(["02", "03", held[:2]]))

@@ -188,6 +188,12 @@ class Ends(ChatTest):
         got = self.stream([chunk({"content": "x"}), calls(fragment("t", "{}", id="x"))])
         self.assertEqual((got["text"], got["stop"], got["tool_calls"]), ("x", "incomplete", []))
 
+    def test_events_without_data_keep_the_connection_alive(self):
+        got = self.stream("data:\n\n" + "data: \t\n\n".join(
+            f"data: {json.dumps(c)}\n\n" for c in (chunk({"content": "a"}), chunk({"content": "b"}, "stop")))
+            + "event: ping\ndata\n\ndata:\t[DONE]\t\n\n")
+        self.assertEqual((got["text"], got["stop"]), ("ab", "end"))
+
     def test_done_with_spaces(self):
         data = json.dumps(chunk({"content": "x"}))
         got = self.stream(f"data:  {data}  \n\ndata:  [DONE]  \n\n")
