@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
@@ -12,7 +13,7 @@
 #include "base/json.h"
 #include "permission/shell_words.h"
 
-enum { FILE_MAX = 1024 * 1024 };
+enum { FILE_MAX = 1024 * 1024, LINKS_MAX = 40 };
 
 typedef struct {
     ik_permission_effect_t effect;
@@ -394,20 +395,25 @@ static char *escape_glob(const void *ctx, const char *path)
     return ik_buffer_finish(&out);
 }
 
-/* An absolute path without "." and "..". The project may be named by a path with links. */
-static char *normalise_path(const void *ctx, const ik_permission_rules_t *rules, const char *path,
-                            bool is_pattern)
+/* The project may be named by a path with links. */
+static char *make_absolute(const void *ctx, const ik_permission_rules_t *rules, const char *path,
+                           bool is_pattern)
 {
     const char *home = getenv("HOME");
     const char *project = is_pattern ? escape_glob(ctx, rules->project) : rules->project;
     const char *folder = is_pattern ? escape_glob(ctx, rules->folder) : rules->folder;
     size_t len = strlen(folder);
     bool below = strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
-    char *whole = below            ? ik_sprintf(ctx, "%s%s", project, path + len)
-                  : path[0] == '/' ? ik_strdup(ctx, path)
-                  : strncmp(path, "~/", 2) == 0 && home != NULL
-                      ? ik_sprintf(ctx, "%s%s", home, path + 1)
-                      : ik_sprintf(ctx, "%s/%s", project, path);
+    return below            ? ik_sprintf(ctx, "%s%s", project, path + len)
+           : path[0] == '/' ? ik_strdup(ctx, path)
+           : strncmp(path, "~/", 2) == 0 && home != NULL ? ik_sprintf(ctx, "%s%s", home, path + 1)
+                                                         : ik_sprintf(ctx, "%s/%s", project, path);
+}
+
+/* An absolute path without "." and "..". */
+static char *normalise_path(const void *ctx, const char *path)
+{
+    char *whole = ik_strdup(ctx, path);
     char *out = ik_strdup(ctx, "");
     char *rest = NULL;
     for (char *part = strtok_r(whole, "/", &rest); part != NULL;
@@ -424,29 +430,42 @@ static char *normalise_path(const void *ctx, const ik_permission_rules_t *rules,
     return out[0] == '\0' ? ik_strdup(ctx, "/") : out;
 }
 
-/* What a path leads to, on ctx; a file that does not exist yet is in the folder that its path leads
- * to. NULL: that does not exist either. */
+/* What an absolute path leads to, on ctx. A file that does not exist yet is in the folder that its
+ * path leads to, or where the last link points. */
 static char *follow_links(const void *ctx, const char *path)
 {
     char resolved[PATH_MAX];
-    if (realpath(path, resolved) != NULL) {
-        return ik_strdup(ctx, resolved);
+    char target[PATH_MAX];
+    for (int links = 0; links < LINKS_MAX; links++) {
+        if (realpath(path, resolved) != NULL) {
+            return ik_strdup(ctx, resolved);
+        }
+        ssize_t len = readlink(path, target, sizeof(target) - 1);
+        const char *slash = strrchr(path, '/');
+        char *folder = ik_strndup(ctx, path, (size_t)(slash - path) + 1);
+        if (len < 0) {
+            bool exists = realpath(folder, resolved) != NULL;
+            return normalise_path(ctx, exists ? ik_sprintf(ctx, "%s%s", resolved, slash) : path);
+        }
+        target[len] = '\0';
+        path = target[0] == '/' ? ik_strdup(ctx, target) : ik_sprintf(ctx, "%s%s", folder, target);
     }
-    const char *slash = strrchr(path, '/');
-    char *folder = ik_strndup(ctx, path, (size_t)(slash - path) + 1);
-    return realpath(folder, resolved) == NULL ? NULL : ik_sprintf(ctx, "%s%s", resolved, slash);
+    return normalise_path(ctx, path);
 }
 
-/* Rules that deny or ask are about the file, too, whichever link leads to it. */
+/* Rules that deny or ask are about the file, too, whichever link leads to it. A path whose ".."
+ * follows a link leads elsewhere than it reads, so that it is not what was allowed. */
 static bool path_matches(const ik_permission_rules_t *rules, const char *pattern, const char *path,
                          bool allows)
 {
     void *scratch = talloc_new(NULL);
-    char *glob = normalise_path(scratch, rules, pattern, true);
-    char *named = normalise_path(scratch, rules, path, false);
-    char *file = allows ? NULL : follow_links(scratch, named);
-    bool matches = glob_matches(glob, named, IK_GLOB_PATH) ||
-                   (file != NULL && glob_matches(glob, file, IK_GLOB_PATH));
+    char *glob = normalise_path(scratch, make_absolute(scratch, rules, pattern, true));
+    char *whole = make_absolute(scratch, rules, path, false);
+    char *named = normalise_path(scratch, whole);
+    char *file = follow_links(scratch, whole);
+    bool by_name = glob_matches(glob, named, IK_GLOB_PATH);
+    bool matches = allows ? by_name && strcmp(file, follow_links(scratch, named)) == 0
+                          : by_name || glob_matches(glob, file, IK_GLOB_PATH);
     talloc_free(scratch);
     return matches;
 }

@@ -311,12 +311,18 @@ START_TEST(a_pattern_is_not_compared_with_half_a_text)
 }
 END_TEST
 
-/* Of the file itself, of one in a folder behind a link, and of one that does not exist yet. */
+/* Of the file itself, of one in a folder behind a link, of one that does not exist yet, and of one
+ * above the folder to which a link leads. */
 START_TEST(links_lead_around_no_rule)
 {
-    static const char *const names[] = {"link", "behind/secret", "behind/new"};
+    static const char *const names[] = {"link",     "behind/secret", "behind/new",
+                                        "dangling", "chain",         "deep/../secret"};
     ck_assert_int_eq(chdir(paths.cwd), 0);
     ck_assert_int_eq(mkdir("keys", 0700), 0);
+    ck_assert_int_eq(mkdir("keys/deep", 0700), 0);
+    ck_assert_int_eq(symlink("keys/deep", "deep"), 0);
+    ck_assert_int_eq(symlink("keys/gone", "dangling"), 0);
+    ck_assert_int_eq(symlink("dangling", "chain"), 0);
     ck_assert_int_eq(close(open("keys/secret", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
     ck_assert_int_eq(symlink("keys/secret", "link"), 0);
     ck_assert_int_eq(symlink("keys", "behind"), 0);
