@@ -108,6 +108,9 @@ static bool on_sse_event(void *user, const char *event, const char *data, size_t
         stream->terminal = stream->done = true;
     } else if (ik_json_scan(data, len, &value, NULL)) {
         stream->target->provider->stream_event(stream, value);
+        if (is_error && !has_failed(stream)) { /* in a form that the vendor does not use */
+            ik_stream_fail(stream, value);
+        }
     } else if (is_error) {
         fail_format(stream, *data == '\0' ? "the server reported an error" : data);
     } else {

@@ -355,6 +355,21 @@ class Stream(ProviderTest):
         self.assertEqual(got["usage"], {"in": 341, "cached": 40, "cache_write": 300, "out": 9,
                                         "reasoning": 3})
 
+    def test_errors_in_the_form_of_others(self):
+        """Gateways answer in forms of their own, whichever vendor they stand for."""
+        named = "event: error\ndata: %s\n\n"
+        for wire in ("anthropic", "responses", "chat", "google"):
+            for body, code in (({"detail": "no such key"}, None),
+                               ({"code": "overloaded", "message": "no such key"}, "overloaded"),
+                               ("no such key", None)):
+                with self.subTest(wire=wire, body=body):
+                    got = stream("whole", wire, named % json.dumps(body))
+                    self.assertEqual(got["stop"], "error")
+                    self.assertIn("no such key", got["error"]["message"])
+        body = {"error": {"type": "authentication_error", "message": "no such key"}}
+        got = self.stream(f"data: {json.dumps(body)}\n\n")
+        self.assertEqual((got["stop"], got["fault"]), ("error", "auth"))
+
     def test_errors(self):
         error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
         got = self.stream([BEGIN, error, *text(0, "x"), *end()])

@@ -397,7 +397,12 @@ void ik_anthropic_stream_event(ik_stream_t *stream, ik_json_span_t data)
         {"error", ik_stream_fail},
     };
     ik_json_span_t type;
+    ik_json_span_t error;
     if (!ik_json_find_kind(data, "type", IK_JSON_STRING, &type)) {
+        if (ik_json_find_kind(data, "error", IK_JSON_OBJECT, &error) ||
+            ik_json_find_kind(data, "error", IK_JSON_STRING, &error)) {
+            ik_stream_fail(stream, data); /* of a gateway */
+        }
         return;
     }
     for (size_t i = 0; i < IK_LENGTH(events); i++) {
