@@ -110,7 +110,8 @@ class RunTest(ScratchTest):
         self.assertEqual(set(subject.figures), HEADLESS | TERMINAL)
         for key, values in subject.figures.items():
             self.assertEqual(len(values), 1)
-            self.assertGreater(values[0], 0, key)
+            if os.geteuid() == 0 or not key.endswith("_memory"):  # which ikigai hides from others
+                self.assertGreater(values[0], 0, key)
         self.assertLess(subject.figures["request"][0], subject.figures["turns"][0])
         self.assertEqual(peer_run.descendants(set()), [])
 
