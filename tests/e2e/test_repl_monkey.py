@@ -7,6 +7,7 @@ A walk is made from its seed. IKIGAI_MONKEY_SEEDS=100-200 walks others than the 
 IKIGAI_MONKEY_STEPS sets how far. One kind of walk takes an hour of the program's own time, which
 passes SPEED times as fast (fast_clock.c).
 """
+import itertools
 import json
 import os
 import random
@@ -145,6 +146,7 @@ class Walk:
         self.test, self.steps, self.vi = test, steps, is_vi(seed)
         self.random = random.Random(seed)
         self.done = []
+        self.keys = itertools.cycle("zyxwv")
         self.t = None
         self.begin()
 
@@ -278,12 +280,13 @@ class Walk:
                           f"answer to {data!r}", LONG)
 
     def check_alive(self):
-        """A key is answered, where it can be seen and is not part of something unfinished."""
+        """A key is answered, where it can be seen and is not part of something unfinished. Each time
+        another one: a program that reads late sees the last one, which is deleted again, with it."""
         self.read_again()
         if not self.visible:
             self.set_size(*self.size())
         self.send("\x1b\\\x1b[201~")
-        self.check_answered("iz" if self.vi else "z")
+        self.check_answered("i" * self.vi + next(self.keys))
         self.send("\x7f")
 
     def step(self, number):
