@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 
 import hostile
 from fake_llm import FakeLLM
-from support import IKIGAI, IkigaiTest
+from support import IKIGAI, PATIENCE, IkigaiTest
 
 KEYS = {"openai": "sk-canary-of-openai", "anthropic": "sk-canary-of-anthropic",
         "google": "canary-of-google"}
 VARIABLES = {"openai": "OPENAI", "anthropic": "ANTHROPIC", "google": "GEMINI"}
-PATIENCE = 20  # seconds for what happens at once on an idle machine
 
 
 @dataclass

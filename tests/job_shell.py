@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-PATIENCE = 10
+PATIENCE = 60  # as in support.py, which this program does not need
 
 
 class Job:

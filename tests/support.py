@@ -6,6 +6,7 @@ checkout itself.
 import errno
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,9 @@ VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--child-silent-after-fork=yes",
             "--suppressions=" + os.path.join(ROOT, "tests", "lint", "valgrind.supp")]
 
+# seconds for what happens at once on an idle machine; a test that waits longer has found a hang
+PATIENCE = 60
+
 # the tools that come with ikigai, as they are listed
 SHIPPED = ["agent", "ask_user", "bash", "file_edit", "file_read", "file_write", "glob",
            "grep", "job", "todo"]
@@ -37,6 +41,13 @@ def on_this_machine(seconds):
     """The time limit, on this machine as busy as it is now, for what takes that many seconds on an
     idle one."""
     return seconds * max(1.0, os.getloadavg()[0] / os.cpu_count())
+
+
+def cpu_of_children():
+    """Seconds of processor time that ended children took: a measure of work that does not depend on
+    what else the machine does."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def clean_env(**more):
@@ -76,7 +87,7 @@ def need_mounts():
         raise unittest.SkipTest("needs permission to mount")
 
 
-def run_tool(name, params, cwd=None, env=None, uid=None, timeout=60, raw=False):
+def run_tool(name, params, cwd=None, env=None, uid=None, timeout=PATIENCE, raw=False):
     """Runs a shipped tool without ikigai. params is an object, or the bytes to send.
     Returns the parsed answer (or the CompletedProcess when raw)."""
     data = params if isinstance(params, bytes) else json.dumps(params).encode()

@@ -27,10 +27,9 @@ import threading
 import time
 
 import terminal_checker
-from support import OBJECTS, ScratchTest
+from support import OBJECTS, PATIENCE, ScratchTest
 
 VTERM_DRIVER = os.path.join(OBJECTS, "tests", "e2e", "vterm_driver")
-PATIENCE = 60  # seconds for what happens at once on an idle machine
 
 # How terminals answer queries: pairs of a pattern for the query and the answer.
 DA1 = (rb"\x1b\[0?c", b"\x1b[?62;22c")

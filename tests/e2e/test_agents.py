@@ -9,7 +9,7 @@ import hostile
 from agent_support import AgentTest, Turn, per_format, sent_results, sent_tools
 from cast import Cast, user_words
 from fake_llm import Answer, Call, Failure, Usage
-from support import ROOT
+from support import PATIENCE, ROOT
 
 
 def agent(prompt, **more):
@@ -202,7 +202,7 @@ class Limits(SubagentTest):
         four = threading.Barrier(4)
 
         def meet(request):
-            four.wait(20)
+            four.wait(PATIENCE)
             return Answer("Met.")
         names = [f"task {i}" for i in range(8)]
         turn, cast = self.play({"Go": [Answer(calls=[agent(name) for name in names]), Answer("Oh.")],

@@ -8,12 +8,11 @@ import time
 import unittest
 
 import hostile
-from support import IKIGAI, NOBODY, SHIPPED, TOOLS, ScratchTest, as_user, clean_env
+from support import IKIGAI, NOBODY, PATIENCE, SHIPPED, TOOLS, ScratchTest, as_user, clean_env
 
 SERIAL = True  # it measures time
 
 # What a loaded machine needs to start a few programs.
-SLACK = 4
 
 
 class DiscoveryTest(ScratchTest):
@@ -329,7 +328,7 @@ class Hostile(DiscoveryTest):
         self.sh("fine", {"name": "fine"})
         begin = time.monotonic()
         tools, lines = self.discover()
-        self.assertLess(time.monotonic() - begin, 0.3 + SLACK)
+        self.assertLess(time.monotonic() - begin, 0.3 + PATIENCE)
         self.assertEqual((set(tools), len(lines)), ({"fine"}, 3))
         for name in ("slow", "deaf", "stopped"):
             self.assert_failed(name, "timeout", lines)
@@ -340,7 +339,7 @@ class Hostile(DiscoveryTest):
         self.program("long", "echo '\"'; head -c 2000000 /dev/zero | tr '\\0' x; echo '\"'")
         begin = time.monotonic()
         tools, lines = self.discover()
-        self.assertLess(time.monotonic() - begin, SLACK)
+        self.assertLess(time.monotonic() - begin, PATIENCE)
         self.assert_failed("flood", "too much output", lines)
         self.assert_failed("long", "too much output", lines)
 
@@ -361,7 +360,7 @@ class Hostile(DiscoveryTest):
             self.program(name, f"{body}\nsleep 0.05; echo '{{\"name\":\"{name}\"}}'")
         begin = time.monotonic()
         tools, lines = self.discover()
-        self.assertLess(time.monotonic() - begin, SLACK)
+        self.assertLess(time.monotonic() - begin, PATIENCE)
         self.assertEqual((set(tools), lines), (set(bodies), []))
         self.assertEqual(hostile.processes_with(self.home), {})
 

@@ -26,7 +26,7 @@ from agent_support import FORMATS, AgentTest, sent_results, sent_tools
 from fake_llm import Answer, Call
 from fake_llm import images as wire_images
 from repl_support import ReplTest
-from support import ROOT, SHIPPED
+from support import PATIENCE, ROOT, SHIPPED
 
 POSTGRES = True
 
@@ -899,7 +899,7 @@ class RunTestsTest(ExampleTest):
             process.stdin.close()
             self.wait_for_file("begun")
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(20), 143)
+            self.assertEqual(process.wait(PATIENCE), 143)
         self.assertTrue(hostile.wait_until(lambda: not hostile.processes_with(self.dir)))
 
     def test_interrupted(self):

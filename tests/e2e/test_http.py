@@ -13,7 +13,7 @@ import unittest
 import zlib
 
 from http_peer import CHUNKED, Server, answering, echo, hold, speak_http2
-from support import OBJECTS, ScratchTest, clean_env, need_mounts
+from support import OBJECTS, PATIENCE, ScratchTest, clean_env, need_mounts
 
 DRIVER = os.path.join(OBJECTS, "tests", "e2e", "http_driver")
 KEY = "sk-canary-0123456789"
@@ -202,7 +202,7 @@ class Responses(DriverTest):
                 return
             connection.send(CHUNKED, "Content-Encoding: gzip\r\n\r\n")
             connection.chunk(packer.compress(b"data: 1\n\n") + packer.flush(zlib.Z_SYNC_FLUSH))
-            if seen.wait(30):
+            if seen.wait(PATIENCE):
                 connection.chunk(packer.compress(b"data: 2\n\n") + packer.flush())
                 connection.send("0\r\n\r\n")
         server = self.serve(handle)
@@ -423,7 +423,7 @@ class Watchdogs(DriverTest):
         report = self.fails("CONNECT_TIMEOUT", "within 0.3 s", f"http://127.0.0.1:{port}/",
                             connect_ms=300)
         self.assertGreaterEqual(time.monotonic() - begin, SOON)
-        self.assertLess(time.monotonic() - begin, 30)
+        self.assertLess(time.monotonic() - begin, PATIENCE)
         self.assertIn(f"127.0.0.1:{port}", report["message"])
 
     def test_no_handshake(self):

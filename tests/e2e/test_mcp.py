@@ -18,7 +18,7 @@ from agent_support import AgentTest, sent_tools
 from cast import Cast
 from fake_llm import Answer, Call
 from mcp_http_peer import McpHttp
-from support import IKIGAI, ROOT
+from support import IKIGAI, PATIENCE, ROOT
 
 PEER = os.path.join(ROOT, "tests", "mcp_peer.py")
 READ_ONLY = {"write": "none", "network": False}
@@ -886,7 +886,7 @@ class Login(McpTest):
     def come_back(asked, **fields):
         query = urllib.parse.urlencode({"state": asked["state"], **fields})
         try:
-            return urllib.request.urlopen(asked["redirect_uri"] + "?" + query, timeout=20).status
+            return urllib.request.urlopen(asked["redirect_uri"] + "?" + query, timeout=PATIENCE).status
         except urllib.error.HTTPError as refused:
             return refused.code
 
@@ -900,7 +900,7 @@ class Login(McpTest):
         authority.codes["c1"] = asked
         self.assertEqual(self.come_back({**asked, "state": "forged"}, code="evil"), 404)
         self.assertEqual(self.come_back(asked, code="c1"), 200)
-        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
         self.assertEqual(authority.problems, [])
         auth = self.path("home/.ikigai/mcp-auth.json")
         self.assertEqual(os.stat(auth).st_mode & 0o777, 0o600)
@@ -932,7 +932,7 @@ class Login(McpTest):
         peer, process, _, asked = self.begin_login(authority)
         authority.codes["c1"] = asked
         self.come_back(asked, code="c1")
-        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
         peer.missing = "write audit"
         wait = {"command": "while [ ! -e go ]; do sleep 0.05; done"}
         run = self.begin([Answer(calls=[Call("web__echo", {"text": "x"})]),
@@ -953,7 +953,7 @@ class Login(McpTest):
         self.assertEqual(asked["scope"], "read write audit admin")
         authority.codes["c2"] = asked
         self.come_back(asked, code="c2")
-        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
         peer.missing = None
         self.write("project/go", "")
         refused, _, done = run.finish().envelopes()
@@ -977,7 +977,7 @@ class Login(McpTest):
                 self.assertEqual((asked["scope"], asked["resource"]), ("read write", peer.url))
                 authority.codes["c1"] = asked
                 self.come_back(asked, code="c1")
-                self.assertEqual(process.wait(20), 0, process.stderr.read())
+                self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
                 self.assertEqual(self.run_tool("web__echo", {"text": "x"})["result"], {"output": "x"})
 
     def test_the_client(self):
@@ -991,7 +991,7 @@ class Login(McpTest):
                 self.assertEqual(asked["client_id"], client)
                 authority.codes["c1"] = asked
                 self.come_back(asked, code="c1")
-                self.assertEqual(process.wait(20), 0, process.stderr.read())
+                self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
                 self.assertEqual(authority.problems, [])
         # A server of 2025-03-26 that describes nothing has the addresses that this version names.
         for registers in (True, False):
@@ -1004,7 +1004,7 @@ class Login(McpTest):
                 self.assertTrue(line.startswith(authority.base + "/authorize?"), line)
                 authority.codes["c1"] = asked
                 self.come_back(asked, code="c1")
-            self.assertEqual(process.wait(20), 0 if registers else 1)
+            self.assertEqual(process.wait(PATIENCE), 0 if registers else 1)
             self.assertEqual("does not describe how to log in" in process.stderr.read(), not registers)
         self.assertEqual(authority.problems, [])
 
@@ -1015,7 +1015,7 @@ class Login(McpTest):
         peer, process, _, asked = self.begin_login(before)
         before.codes["c1"] = asked
         self.come_back(asked, code="c1")
-        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
         before.issuer, before.lasts, after.peer = after.issuer, 0, peer
         peer.token = "changed"
         kept = json.loads(self.read("home/.ikigai/mcp-auth.json"))
@@ -1026,7 +1026,7 @@ class Login(McpTest):
         self.assertTrue(line.startswith(after.base + "/authorize?"), line)
         after.codes["c2"] = asked
         self.come_back(asked, code="c2")
-        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
         self.assertEqual([p for p in after.requests if p in ("/register", "/token")], ["/register", "/token"])
         self.assertEqual(before.requests.count("/token"), 1)
         self.assertEqual(after.problems, [])
@@ -1037,7 +1037,7 @@ class Login(McpTest):
     def test_failures(self):
         authority = Authority(registers=False)
         peer, process, line, asked = self.begin_login(authority)
-        self.assertEqual((line, process.wait(20)), ("", 1))
+        self.assertEqual((line, process.wait(PATIENCE)), ("", 1))
         self.assertIn("oauth.client_id", process.stderr.read())
         # A client of one's own; the browser; an answer of another issuer.
         self.write("browser", f"#!/bin/sh\necho \"$1\" > {self.path('visited')}\n", 0o755)
@@ -1048,17 +1048,17 @@ class Login(McpTest):
         self.assertEqual((asked["client_id"], asked["scope"]), ("mine", "all"))
         self.assertTrue(hostile.wait_until(lambda: os.path.exists(self.path("visited")), 20))
         self.come_back(asked, code="c", iss="http://elsewhere")
-        self.assertEqual(process.wait(20), 1)
+        self.assertEqual(process.wait(PATIENCE), 1)
         self.assertIn("another authorization server", process.stderr.read())
         # Over plain HTTP the browser is sent to this machine alone.
         for address in ("http://example.org/authorize", "http://127.0.0.1:80@example.org/authorize",
                         "http://127.0.0.1.example.org/authorize", "ftp://127.0.0.1/authorize"):
             peer, process, line, asked = self.begin_login(Authority(authorize=address))
-            self.assertEqual((line, process.wait(20)), ("", 1))
+            self.assertEqual((line, process.wait(PATIENCE)), ("", 1))
             self.assertIn("names no safe addresses", process.stderr.read())
         peer, process, line, asked = self.begin_login(Authority())
         self.come_back(asked, error="access_denied")
-        self.assertEqual(process.wait(20), 1)
+        self.assertEqual(process.wait(PATIENCE), 1)
         self.assertIn("access_denied", process.stderr.read())
         self.assertFalse(os.path.exists(self.path("home/.ikigai/mcp-auth.json")))
         self.servers(local=self.server())

@@ -12,7 +12,7 @@ import unittest
 from fake_llm import Answer, Call
 from image_support import gif, png, sixel_pixels
 from repl_support import ReplTest
-from support import IKIGAI, clean_env, tool_script
+from support import IKIGAI, PATIENCE, clean_env, tool_script
 from terminal_support import (CELL, COLOURS, DA1, DARK, GRAPHICS, KITTY, MODERN, NO_GRAPHICS, SILENT,
                               SIMPLE, SIXEL_DA1, SYNCHRONISED, version)
 
@@ -313,7 +313,7 @@ class ClipboardTest(ImageTest):
         self.assertEqual(self.leave(t), 0)
         with open(os.path.join(self.project, "pids")) as f:
             pids = f.read().split()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while any(os.path.exists(f"/proc/{pid}/cmdline") for pid in pids):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)

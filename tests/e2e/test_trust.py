@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from support import IKIGAI, NOBODY, TOOLS, IkigaiTest, as_user, tool_script
+from support import IKIGAI, NOBODY, PATIENCE, TOOLS, IkigaiTest, as_user, tool_script
 
 ROOT_ONLY = unittest.skipUnless(os.geteuid() == 0, "needs root")
 
@@ -184,7 +184,7 @@ class Consent(TrustTest):
         except OSError:  # the other end is closed
             pass
         os.close(master)
-        self.assertEqual(child.wait(30), 1)
+        self.assertEqual(child.wait(PATIENCE), 1)
         return seen.decode()
 
     def test_on_a_terminal_the_text_is_in_the_pager(self):
@@ -361,7 +361,7 @@ class Copy(TrustTest):
         self.trust()
         child = subprocess.Popen([IKIGAI, "tool", "run", "slow", "{}"], cwd=self.project,
                                  env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not os.path.exists(self.path("started")) and time.monotonic() < deadline:
             time.sleep(0.02)
         self.project_tool("lib.sh", "word=new\n", 0o644)

@@ -291,18 +291,18 @@ class FakeLLM:
 
     # ---- for tests that wait
 
-    def wait(self, true, timeout=10):
+    def wait(self, true, timeout=60):
         """Until true() holds, which is looked at whenever something happened."""
         with self.changed:
             if not self.changed.wait_for(true, timeout):
                 raise AssertionError(f"did not happen within {timeout} s; {len(self.requests)} "
                                      f"requests, problems: {self.problems}")
 
-    def wait_for_requests(self, count, timeout=10):
+    def wait_for_requests(self, count, timeout=60):
         self.wait(lambda: len(self.requests) >= count, timeout)
         return self.requests
 
-    def wait_for_outcome(self, number, timeout=10):
+    def wait_for_outcome(self, number, timeout=60):
         """How the answer to request number (from 1) ended: sent, cut or gone."""
         self.wait(lambda: len(self.requests) >= number
                   and self.requests[number - 1].outcome != "open", timeout)

@@ -109,7 +109,7 @@ def change(tool, path, uid):
     params = {"file_path": path, "content": "new"}
     if tool == "file_edit":
         params = {"file_path": path, "old_string": "needle", "new_string": "thread"}
-    return support.run_tool(tool, params, uid=uid, timeout=20)
+    return support.run_tool(tool, params, uid=uid)
 
 
 def check(base, tool, as_root, through_link, wanted):

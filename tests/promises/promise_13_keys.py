@@ -21,7 +21,7 @@ import hostile
 from fake_llm import Answer, Call, Failure, FakeLLM, Raw
 from model_runs import FORMATS, history_of, lines_of, messages
 from saved import LOG, NAME, SHARED, Saved, bystander
-from support import IKIGAI, NOBODY, Sandbox, as_user, tool_script
+from support import IKIGAI, NOBODY, PATIENCE, Sandbox, as_user, tool_script
 
 # Not written as one word anywhere a file of the project could be mistaken for a hit.
 CANARY = "sk-" + "canary-" + "9e107d9d372bb6826bd81d3542a419d6"
@@ -195,7 +195,7 @@ def crash(argv, s, number, keys):
     child = subprocess.Popen(argv, cwd=s.project, env=s.env(**keys), stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                              preexec_fn=allow_core)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not os.path.exists(started) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(child.pid, number)

@@ -10,10 +10,9 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import support
-from support import ScratchTest, run_tool
+from support import PATIENCE, ScratchTest, run_tool
 
 # What the machine may take when it is busy; commands that must not be waited for take longer.
-PATIENCE = 60
 
 # (command, output, exit code)
 CASES = [

@@ -121,7 +121,7 @@ class Reading(ScratchTest):
 class Errors(ScratchTest):
     def expect(self, path, error, code, **how):
         with self.subTest(path=path):
-            self.assertEqual(run_tool("file_read", {"file_path": path}, timeout=5, **how),
+            self.assertEqual(run_tool("file_read", {"file_path": path}, **how),
                              {"error": f"{error}: {path}", "error_code": code})
 
     def test_files_that_cannot_be_opened(self):

@@ -39,7 +39,7 @@ BAD = [
 class WriteTest(ScratchTest):
     def file_write(self, path, content="new", **how):
         how.setdefault("cwd", self.dir)
-        return run_tool("file_write", {"file_path": path, "content": content}, timeout=20, **how)
+        return run_tool("file_write", {"file_path": path, "content": content}, **how)
 
     def expect_error(self, path, error, code, content="new", **how):
         with self.subTest(path=path):
