@@ -46,6 +46,7 @@ static void describe_step(answer_t *answer)
         .provider = stream->target->config->name,
         .private_json = keeps_provider_data(answer) ? stream->private_json.data : NULL,
         .call_ids = ids,
+        .prefix = answer->options->prefix,
     };
     for (size_t i = 0; i < stream->item_count; i++) {
         if (becomes_message(answer, stream->items[i])) {

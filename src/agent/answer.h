@@ -7,6 +7,7 @@
 typedef struct {
     const char *carried; /* text of earlier parts of a continued answer; NULL: none */
     bool without_calls;  /* drop calls: the request forbade them */
+    int64_t prefix;      /* of the request (ik_wire_t) */
 } ik_answer_options_t;
 
 /* Returns the messages of a finished stream as a new conversation on ctx. It is empty if the answer

@@ -133,7 +133,9 @@ static void end_with_error(ik_turn_t *turn, const char *code, const char *messag
 static void append_step(ik_turn_t *turn, const ik_stream_t *stream)
 {
     bool last = turn->last_word || ik_stream_call_count(stream) == 0;
-    ik_answer_options_t options = {.carried = turn->carried, .without_calls = turn->last_word};
+    ik_answer_options_t options = {.carried = turn->carried,
+                                   .without_calls = turn->last_word,
+                                   .prefix = turn->agent->wire->prefix};
     ik_conversation_t *step = ik_answer_to_messages(turn, stream, &options);
     size_t calls = 0;
     turn->step_at = turn->agent->conversation->count;

@@ -178,6 +178,7 @@ static void add_step(ik_buffer_t *out, const ik_msg_step_t *step)
             ik_json_append_text(out, step->call_ids[i]);
         }
         ik_buffer_append_byte(out, ']');
+        add_number(out, "prefix", step->prefix, 0);
         ik_json_begin_member(out, step->provider);
         ik_buffer_append_text(out, step->private_json);
     }

@@ -88,10 +88,11 @@ typedef struct {
     ik_usage_t usage;
     double cost;              /* USD */
     const char *provider;     /* that private_json belongs to */
-    const char *private_json; /* a JSON value; NULL: the next three are ignored */
+    const char *private_json; /* a JSON value; NULL: the next four are ignored */
     size_t messages;          /* in the step */
     const char *const *call_ids;
     size_t call_count;
+    int64_t prefix; /* hash of tools and system prompt that private_json is bound to */
 } ik_msg_step_t;
 
 typedef struct {

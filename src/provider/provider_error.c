@@ -152,7 +152,7 @@ static const text_rule_t text_rules[] = {
     {IK_FAULT_QUOTA, {"credit balance is too low"}},
     {IK_FAULT_QUOTA, {"specified API usage limits"}},
     {IK_FAULT_REASONING, {"thinking", "signature"}},
-    {IK_FAULT_REASONING, {"thinking", "cannot be modified"}},
+    {IK_FAULT_REASONING, {"thinking", "block"}}, /* modified, or what was before it */
     {IK_FAULT_REASONING, {"redacted_thinking", "but found"}},
     {IK_FAULT_REASONING, {"thinking is disabled", "cannot contain"}},
     {IK_FAULT_REASONING, {"thought", "signature"}},

@@ -325,6 +325,32 @@ static bool has_calls(ik_msg_t *const *messages, size_t count)
     return false;
 }
 
+/* Whether the model binds reasoning to tools and system prompt. Models that think within a budget
+ * do not, and want the reasoning of their whole turn back. */
+static bool binds_prefix(const ik_request_t *request)
+{
+    return request->target->provider->reasoning_is_bound &&
+           request->target->facts->thinking != IK_MODEL_THINKING_BUDGET;
+}
+
+/* The prefix of a request with the tools that the wire has: a number that JSON keeps exactly. */
+static int64_t hash_prefix(const ik_wire_t *wire, const ik_request_t *request)
+{
+    const char *system = request->system == NULL ? "" : request->system;
+    if (!binds_prefix(request)) {
+        return 0;
+    }
+    uint64_t hash = wire->tools_hash * 31 + ik_hash_bytes(system, strlen(system));
+    return (int64_t)(hash >> 12 | 1);
+}
+
+/* Whether a step was made with other tools or another system prompt. */
+static bool has_other_prefix(const ik_wire_t *wire, const ik_msg_t *first)
+{
+    int64_t prefix = ik_msg_field_number(first, "prefix", 0);
+    return wire->prefix != 0 && prefix != 0 && prefix != wire->prefix;
+}
+
 /* Whether a step differs from what its provider sent: another model made it, or messages or private
  * data of it are missing. */
 static bool is_damaged(const ik_request_t *request, size_t index)
@@ -343,9 +369,9 @@ static bool is_damaged(const ik_request_t *request, size_t index)
 }
 
 /* Whether this message makes all reasoning before it invalid: it begins a damaged step or one of
- * unknown origin, or (for providers that bind reasoning to what precedes it) it is a compaction or
- * a system message. */
-static bool voids_reasoning(const ik_request_t *request, size_t index)
+ * unknown origin, or (for providers that bind reasoning to what precedes it) it is a compaction, a
+ * system message or the begin of a step with another prefix. */
+static bool voids_reasoning(const ik_wire_t *wire, const ik_request_t *request, size_t index)
 {
     const ik_msg_t *message = request->conversation->messages[index];
     if (ik_msg_is_image_drop(message)) {
@@ -357,8 +383,9 @@ static bool voids_reasoning(const ik_request_t *request, size_t index)
     if (ik_msg_side(message) != IK_MSG_MODEL_SIDE) {
         return false;
     }
-    return ik_msg_begins_step(message) ? is_damaged(request, index)
-                                       : !follows_answer(request->conversation, index);
+    return ik_msg_begins_step(message)
+               ? is_damaged(request, index) || has_other_prefix(wire, message)
+               : !follows_answer(request->conversation, index);
 }
 
 /* --- groups ------------------------------------------------------------------------------ */
@@ -464,7 +491,7 @@ static void append_closing(ik_wire_t *wire, const ik_request_t *request)
 static bool new_messages_void_reasoning(const ik_wire_t *wire, const ik_request_t *request)
 {
     for (size_t i = wire->done; i < request->conversation->count; i++) {
-        if (voids_reasoning(request, i)) {
+        if (voids_reasoning(wire, request, i)) {
             return true;
         }
     }
@@ -484,7 +511,7 @@ static bool is_outdated(ik_wire_t *wire, const ik_request_t *request)
            wire->drop_reasoning != request->drop_reasoning ||
            wire->calls_as_text != request->calls_as_text || wire->refused != request->refused ||
            wire->tool_count != request->tool_count || wire->tool_key != request->tool_key ||
-           new_messages_void_reasoning(wire, request);
+           wire->prefix != hash_prefix(wire, request) || new_messages_void_reasoning(wire, request);
 }
 
 static void begin_messages(ik_wire_t *wire)
@@ -515,15 +542,17 @@ static void start_over(ik_wire_t *wire, const ik_request_t *request)
     wire->refused = request->refused;
     wire->begun = true;
     wire->tools.len = 0;
-    wire->reasoning_from = request->conversation->count;
-    while (wire->reasoning_from > request->drop_reasoning &&
-           !voids_reasoning(request, wire->reasoning_from - 1)) {
-        wire->reasoning_from--;
-    }
-    begin_messages(wire);
     if (request->tool_count > 0) {
         request->target->provider->format_tools(&wire->tools, request);
     }
+    wire->tools_hash = ik_hash_bytes(wire->tools.data, wire->tools.len);
+    wire->prefix = hash_prefix(wire, request);
+    wire->reasoning_from = request->conversation->count;
+    while (wire->reasoning_from > request->drop_reasoning &&
+           !voids_reasoning(wire, request, wire->reasoning_from - 1)) {
+        wire->reasoning_from--;
+    }
+    begin_messages(wire);
 }
 
 /* --- the body ---------------------------------------------------------------------------- */

@@ -36,6 +36,10 @@ struct ik_wire {
     size_t tool_count;
     uint64_t tool_key;
     unsigned refused;
+    /* A hash of tools and system prompt, if the model binds its reasoning to them; else 0. A step
+     * that was made with another prefix is sent without its private data. */
+    int64_t prefix;
+    uint64_t tools_hash;
     bool begun;
 
     size_t done;           /* how many messages of the conversation were serialised */

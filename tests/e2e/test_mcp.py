@@ -16,7 +16,7 @@ import urllib.request
 import hostile
 from agent_support import AgentTest, sent_tools
 from cast import Cast
-from fake_llm import Answer, Call
+from fake_llm import Answer, Call, Memory
 from mcp_http_peer import McpHttp
 from support import IKIGAI, PATIENCE, ROOT
 
@@ -732,12 +732,32 @@ class Http(McpTest):
         self.assertIn("ikigai mcp login locked", envelope["error"])
 
 
+def many_tools():
+    many = [{"name": f"t{i:03}", "description": f"Does thing {i}. Long text {i}.",
+             "inputSchema": {"type": "object", "properties": {"p%d" % i: {"type": "string"}}}}
+            for i in range(150)]
+    many[77]["description"] = "Paints a zebra. Long text."
+    return many
+
+
+class ThoughtfulSearch(McpTest):
+    format = "anthropic"
+
+    def test_tools_that_are_found_while_the_model_thinks(self):
+        """The service binds what was thought to the tools that the model had."""
+        calls = [("tool_search", {"query": "zebra"}), ("s__t077", {}),
+                 ("tool_search", {"query": "s__t149"}), ("s__t149", {})]
+        turn = self.ask([*[Answer(thinking=f"To {name}.", calls=[Call(name, arguments)])
+                           for name, arguments in calls], Answer("Done.", thinking="Enough.")],
+                        config={"mcpServers": {"s": self.server({"tools": many_tools()})}},
+                        server={"memory": Memory()})
+        self.assertEqual(len(turn.llm.requests), 5)
+        self.assertIn("To s__t149.", turn.llm.requests[4].body.decode())
+
+
 class Search(McpTest):
     def test_many_tools_are_searched_for(self):
-        many = [{"name": f"t{i:03}", "description": f"Does thing {i}. Long text {i}.",
-                 "inputSchema": {"type": "object", "properties": {"p%d" % i: {"type": "string"}}}}
-                for i in range(150)]
-        many[77]["description"] = "Paints a zebra. Long text."
+        many = many_tools()
         server = self.server({"tools": [*many, "echo"]})
         turn = self.calls(("tool_search", {"query": "zebra"}), ("s__t077", {}),
                           ("tool_search", {"query": "thing", "limit": 50}),

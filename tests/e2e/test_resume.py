@@ -57,6 +57,25 @@ class Resumed:
         ((_, envelope),) = sent_results(running.llm.requests[1])
         self.assertEqual(envelope["error_code"], "INTERRUPTED")
 
+    def think(self, env, *args):
+        """A turn in which the model thinks, calls a tool and thinks again."""
+        self.go(env, *args)
+        self.assertEqual(self.llm.problems, [])
+
+    def test_reasoning_that_was_made_with_other_tools_or_another_prompt(self):
+        """Some services bind it to them. It comes back only where they are as they were."""
+        self.llm = self.serve([answer for n in range(6) for answer in (
+            Answer(thinking=f"Thought {n}a.", calls=[READ]),
+            Answer("Done.", thinking=f"Thought {n}b."))], memory=Memory())
+        env = self.connect(self.llm)
+        self.think(env)
+        self.think(env, "-c")
+        self.tool("another", "echo '{}'")
+        self.think(env, "-c")
+        self.think(env, "-c", "--mode", "plan")
+        self.think(env, "-c", "--mode", "plan")
+        self.think(env, "-c", "--mode", "auto")
+        self.assertEqual(len(self.llm.requests), 12)
 
     def test_an_answer_is_stored_as_a_whole_or_not_at_all(self):
         llm = self.serve([Answer("Hello."),

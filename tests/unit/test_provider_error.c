@@ -279,6 +279,8 @@ static const meaning_t meanings[] = {
      SAYS("`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
           "modified."),
      IK_FAULT_REASONING, false},
+    {400, SAYS("messages.3.content.0: what is before this thinking block has changed"),
+     IK_FAULT_REASONING, false},
     {400, SAYS("Function call is missing a thought_signature in functionCall parts."),
      IK_FAULT_REASONING, false},
     {400, SAYS("Corrupted thought signature."), IK_FAULT_REASONING, false},
