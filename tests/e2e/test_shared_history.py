@@ -65,10 +65,10 @@ class SharedTest(AgentTest):
         return Turn(done.status, done.out.split("\n")[:-1], done.err, llm)
 
     def begin_turn(self, machine, script, *args):
-        """A turn with a scripted model that is left running. Its calls of WAIT end when go() is
-        told their number."""
+        """A turn with a scripted model that is left running. Its calls of WAIT make a file at1, at2
+        and end when go() is told their number."""
         hostile.sh_tool(os.path.join(machine["IKIGAI_HOME"], "tools"), "wait_for",
-                        "n=$(tr -cd 0-9); while [ ! -e go$n ]; do sleep 0.01; done; echo '{}'",
+                        "n=$(tr -cd 0-9); touch at$n; while [ ! -e go$n ]; do sleep 0.01; done; echo '{}'",
                         timeout_seconds=100)
         llm = self.serve(script)
         env = {**self.connect(llm), **machine}
@@ -433,13 +433,18 @@ class Absence(SharedTest):
     def test_a_newer_schema_behind_a_lost_connection(self):
         """It is no session that was continued elsewhere, and no reason to try without end."""
         machine = self.machine("a")
-        first = session_of(self.say(machine, "run echo one"))
+        self.say(machine, "run echo one")
         running = self.begin_turn(machine, [Answer(calls=WAIT[:1]), Answer("Done.")])
-        running.wait_for(lambda e: e["type"] == "message" and e["kind"] == "tool_call")
+        self.wait_for_file("at1")  # the call's checkpoint is stored, too
+        with sqlite3.connect(os.path.join(machine["IKIGAI_HOME"], "ikigai.db")) as db:
+            stored = db.execute("SELECT count(*) FROM messages").fetchone()[0]
 
         def delivered():  # all of it: nothing is under way when the connection is lost
-            return [id for id in self.sessions() - {first}
-                    if "tool_call" in [row[2] for row in self.messages(id)]]
+            ((there, busy),) = self.server.query(
+                "SELECT (SELECT count(*) FROM ikigai.messages), (SELECT count(*)"
+                " FROM pg_stat_activity WHERE datname = current_database()"
+                " AND pid <> pg_backend_pid() AND state <> 'idle')", self.database)
+            return (int(there), int(busy)) == (stored, 0)
         self.assertTrue(hostile.wait_until(delivered, PATIENCE))
         self.server.query("UPDATE ikigai.schema_version SET version = 999;"
                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
