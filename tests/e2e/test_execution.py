@@ -347,6 +347,7 @@ class Deadline(ToolTest):
                 envelope = self.run_tool("bash", json.dumps({"command": command}))
                 self.assert_failed(envelope, "TOOL_TIMEOUT")
                 self.assertEqual((envelope["stdout"], envelope["stderr"]), (text, ""))
+                self.assertIn(envelope["exit_code"], (143, 137))
                 self.assertNotIn("truncated", envelope)
         envelope = self.run_tool("bash", json.dumps({"command": "seq 100000; sleep 60"}))
         self.assertTrue(envelope["stdout"].startswith("1\n2\n3\n"), envelope)

@@ -269,6 +269,32 @@ class Interrupted(ScratchTest):
         self.assertEqual((answer, status),
                          ({"output": "partial\nmore", "exit_code": 143}, -signal.SIGTERM))
 
+    def interrupt_both(self):
+        """Sends SIGTERM to the tool and to its command. The tool, which shares a processor with this
+        test, is unlikely to get it before its command has ended."""
+        tool = subprocess.Popen([support.tool_path("bash")], stdin=subprocess.PIPE, cwd=self.dir,
+                                stdout=subprocess.PIPE, env=support.clean_env())
+        command = "echo partial; echo $$ > pid; mv pid ready; exec sleep 60"
+        tool.stdin.write(json.dumps({"command": command}).encode())
+        tool.stdin.close()
+        while not os.path.exists(self.path("ready")):
+            time.sleep(0.005)
+        os.sched_setscheduler(tool.pid, os.SCHED_IDLE, os.sched_param(0))
+        for pid in (tool.pid, int(self.read("ready"))):
+            os.kill(pid, signal.SIGTERM)
+        answer = json.loads(tool.stdout.read())
+        tool.stdout.close()
+        os.unlink(self.path("ready"))
+        return answer, tool.wait()
+
+    def test_a_command_that_ends_before_the_tool_runs_again(self):
+        processors = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(processors)})
+        self.addCleanup(os.sched_setaffinity, 0, processors)
+        for _ in range(30):
+            self.assertEqual(self.interrupt_both(),
+                             ({"output": "partial", "exit_code": 143}, -signal.SIGTERM))
+
     def test_last_words_count(self):
         """The tool waits for them for a tenth of a second, which a busy machine may not give."""
         for _ in range(20):

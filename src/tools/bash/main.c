@@ -219,6 +219,14 @@ static void follow(session_t *session)
     ik_progress_line_finish(&session->progress);
 }
 
+/* When SIGTERM and the end of the shell, which got one as well, arrive together, ppoll returns the
+ * end and leaves the signal blocked. */
+static bool is_sigterm_pending(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
+}
+
 /* Ends by SIGTERM, so that the caller sees that the call was interrupted. */
 static void die_of_sigterm(void)
 {
@@ -311,7 +319,7 @@ static void run(ik_tool_call_t *call)
     if (!session->answered) {
         answer(session, session->timed_out ? EXIT_TIMED_OUT : exit_code);
     }
-    if (session->interrupted) {
+    if (session->interrupted || is_sigterm_pending()) {
         die_of_sigterm();
     }
 }
