@@ -1,10 +1,12 @@
 /* `ikigai tool list`, `show` and `run`. */
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/print.h"
 #include "cli/cli_calls.h"
+#include "io/interrupt.h"
 #include "tool/tool_describe.h"
 #include "tool/tool_wrapper.h"
 
@@ -119,6 +121,9 @@ static void on_progress(void *data, const char *text, size_t len)
 /* --- running a tool ---------------------------------------------------------------------- */
 
 typedef struct {
+    ik_single_call_t *call;
+    ik_interrupt_t *interrupt;
+    int signal; /* that interrupted the call; 0: none */
     bool done;
     const ik_tool_result_t *result;
 } run_t;
@@ -128,6 +133,17 @@ static void on_end(void *data, const ik_tool_result_t *result)
     run_t *run = data;
     run->result = result;
     run->done = true;
+}
+
+/* Stops the tool, so that its output so far is printed. Another signal ends the program at once. */
+static void on_interrupt(void *data, int signal)
+{
+    run_t *run = data;
+    run->signal = signal;
+    TALLOC_FREE(run->interrupt);
+    if (!ik_single_call_cancel(run->call)) {
+        raise(signal);
+    }
 }
 
 /* The command itself is the user's consent to a call that may write: mode ask asks nothing. */
@@ -209,7 +225,8 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
         return IK_CLI_FAILED;
     }
     run_t run = {0};
-    ik_single_call_start(
+    run.interrupt = ik_interrupt_create(cli->ctx, cli->loop, on_interrupt, &run);
+    run.call = ik_single_call_start(
         cli->ctx,
         &(ik_single_call_options_t){.loop = cli->loop,
                                     .gate = ik_permission_gate_create(cli->ctx, &calls.gate),
@@ -225,6 +242,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
                              .on_end = on_end,
                              .data = &run});
     ik_loop_run_until(cli->loop, &run.done);
+    TALLOC_FREE(run.interrupt);
     print_level(cli);
     print_envelope(run.result->envelope);
     if (run.result->err != NULL && ik_cli_args_has(args, "--verbose")) {
@@ -232,6 +250,10 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     }
     if (!exists) {
         print_not_found(name);
+    }
+    if (run.signal != 0) {
+        fflush(stdout);
+        raise(run.signal); /* so that a script sees why the command ended */
     }
     return run.result->success ? IK_CLI_DONE : IK_CLI_FAILED;
 }
@@ -265,7 +287,7 @@ const ik_cli_command_t ik_cli_tool_run = {
         "Runs a tool and prints what a model would get. Without JSON, reads arguments from stdin.",
     .more = "The tool is confined as in `ikigai -p`, and hooks look at the call. There is no "
             "session: what it asks ikigai for over its host channel is refused with `NO_USER` or "
-            "`MODEL_ERROR`.",
+            "`MODEL_ERROR`. Ctrl-C stops the tool and prints its output so far.",
     .options =
         (const ik_cli_option_t[]){IK_CLI_TRUST_OPTION,
                                   {.name = "--mode",

@@ -685,6 +685,36 @@ class EndOfIkigai(ToolTest):
                 shutil.rmtree(self.path("ready"))
                 os.unlink(self.path("ready.all"))
 
+    def test_an_interrupted_call_is_answered(self):
+        """tool run stops the tool, prints what it had printed, and dies of the signal."""
+        self.sh("slow", "echo partial\ntouch ready\nsleep 300")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                process = subprocess.Popen(self.command("slow", "{}"), stdin=subprocess.DEVNULL,
+                                           preexec_fn=self.prepare, **self.options())
+                ready = self.path("project/ready")
+                self.assertTrue(hostile.wait_until(lambda: os.path.exists(ready), 120))
+                process.send_signal(number)
+                out, _ = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, -number)
+                envelope = json.loads(out)
+                self.assert_failed(envelope, "INTERRUPTED")
+                self.assertEqual(envelope["stdout"], "partial\n")
+                os.unlink(ready)
+
+    def test_a_second_signal_does_not_wait(self):
+        self.sh("deaf", "trap '' TERM\ntouch ready\nwhile :; do sleep 1; done")
+        process = subprocess.Popen(self.command("deaf", "{}"), stdin=subprocess.DEVNULL,
+                                   preexec_fn=self.prepare, **self.options())
+        ready = self.path("project/ready")
+        self.assertTrue(hostile.wait_until(lambda: os.path.exists(ready), 120))
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+        self.assertIn(-process.returncode, (signal.SIGINT, signal.SIGTERM))
+        self.assert_nothing_left(seconds=PATIENCE)
+
     def test_ctrl_c_reaches_the_whole_foreground_group(self):
         """The terminal sends SIGINT to ikigai's group; the keeper must not be part of it."""
         process = self.start_tree(start_new_session=True)
