@@ -69,7 +69,8 @@ static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
     if (is_err(&discovered)) {
         return ik_cli_fail(discovered.message);
     }
-    const ik_tool_registry_entry_t *entry = ik_tool_registry_lookup(found->registry, args->args[0]);
+    const ik_tool_registry_entry_t *entry =
+        ik_tool_registry_find_typed(found->registry, args->args[0]);
     if (entry == NULL) {
         print_not_found(args->args[0]);
         return IK_CLI_FAILED;
@@ -218,8 +219,10 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (!ik_cli_accept_confinement(cli)) {
         return IK_CLI_USAGE;
     }
-    bool exists = ik_tool_registry_lookup(calls.found->registry, name) != NULL;
-    char *refused = exists ? NULL : ik_mcp_refuse_unknown(cli->ctx, cli->mcp, name);
+    const ik_tool_registry_entry_t *entry =
+        ik_tool_registry_find_typed(calls.found->registry, name);
+    name = entry == NULL ? name : entry->name;
+    char *refused = entry != NULL ? NULL : ik_mcp_refuse_unknown(cli->ctx, cli->mcp, name);
     if (refused != NULL) {
         print_envelope(refused);
         return IK_CLI_FAILED;
@@ -248,7 +251,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (run.result->err != NULL && ik_cli_args_has(args, "--verbose")) {
         ik_print_text(stderr, run.result->err);
     }
-    if (!exists) {
+    if (entry == NULL) {
         print_not_found(name);
     }
     if (run.signal != 0) {

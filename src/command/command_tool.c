@@ -6,7 +6,7 @@
 static void print_tool(ik_command_host_t *host, const ik_command_args_t *args,
                        const ik_tool_registry_t *registry)
 {
-    const ik_tool_registry_entry_t *entry = ik_tool_registry_lookup(registry, args->words[0]);
+    const ik_tool_registry_entry_t *entry = ik_tool_registry_find_typed(registry, args->words[0]);
     if (entry == NULL) {
         host->screen->fail(
             host, ik_sprintf(args, "Tool '%s' not found. Run /tool to see available tools.",

@@ -153,6 +153,18 @@ const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t
     return found ? registry->entries[at] : NULL;
 }
 
+const ik_tool_registry_entry_t *ik_tool_registry_find_typed(const ik_tool_registry_t *registry,
+                                                            const char *name)
+{
+    const ik_tool_registry_entry_t *entry = ik_tool_registry_lookup(registry, name);
+    if (entry == NULL) {
+        char *spelled = ik_tool_schema_name_of_file(NULL, name);
+        entry = ik_tool_registry_lookup(registry, spelled);
+        talloc_free(spelled);
+    }
+    return entry;
+}
+
 /* --- what changed ------------------------------------------------------------------------ */
 
 typedef bool differs_fn(const ik_tool_registry_entry_t *entry,

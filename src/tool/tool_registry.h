@@ -72,6 +72,10 @@ ik_tool_registry_t *ik_tool_registry_select(const void *ctx, const ik_tool_regis
 const ik_tool_registry_entry_t *ik_tool_registry_lookup(const ik_tool_registry_t *registry,
                                                         const char *name);
 
+/* Looks up a name that the user typed, which may be that of the file: file-read is file_read. */
+const ik_tool_registry_entry_t *ik_tool_registry_find_typed(const ik_tool_registry_t *registry,
+                                                            const char *name);
+
 /* "New: a, b. Gone: c. Changed: d."; NULL when nothing differs. before may be NULL: no tools. */
 char *ik_tool_registry_describe_changes(const void *ctx, const ik_tool_registry_t *before,
                                         const ik_tool_registry_t *after);

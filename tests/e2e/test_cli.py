@@ -344,6 +344,14 @@ class Show(IkigaiTest):
             "", "Tool 'noe' not found. Run ikigai tool list to see available tools.\n"))
 
 
+    def test_the_name_of_the_file(self):
+        """After tool new my-tool the user types that name."""
+        self.assertIn("file_read - ", self.ikigai("tool", "show", "file-read").out)
+        self.ikigai("tool", "new", "my-tool")
+        done = self.ikigai("tool", "run", "my-tool", '{"text": "a b"}')
+        self.assertIs(done.json()["tool_success"], True, done.out)
+
+
 class Run(IkigaiTest):
     def echo(self):
         self.user_tool("echo", tool_script("echo", "cat"))

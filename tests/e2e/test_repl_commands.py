@@ -96,6 +96,8 @@ class ToolTest(CommandTest):
         self.assertEqual(rows[0], "file_read - Read contents of a file")
         self.assertEqual(rows[-3:], ["Effects: write none, network no",
                                      f"File: {TOOLS}/file-read", "Source: system"])
+        rows = self.enter(t, "/tool file-read", "Source:")
+        self.assertEqual(rows[0], "file_read - Read contents of a file")
 
     def test_an_unknown_tool(self):
         t = self.ready()
