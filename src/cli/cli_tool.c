@@ -27,6 +27,9 @@ static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
     } else {
         ik_print_text(stdout, ik_tool_describe_list(cli->ctx, found->registry));
     }
+    if (found->none) {
+        fputs("No tools were found. `ikigai doctor` says more.\n", stderr);
+    }
     return IK_CLI_DONE;
 }
 

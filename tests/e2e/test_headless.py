@@ -657,11 +657,12 @@ class UserTools(AgentTest):
                    os.path.join(installed, "lib/ikigai/keeper"))
         os.symlink(os.path.join(OUT, "share/ikigai/models.json"),
                    os.path.join(installed, "share/ikigai/models.json"))
-        done = subprocess.run([os.path.join(installed, "bin/ikigai"), "-p", "hi"], env=self.env(),
-                              cwd=self.project, stdin=subprocess.DEVNULL, timeout=60,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        program = os.path.join(installed, "bin/ikigai")
         self.assertIn("No tools were found; continuing without tools. `ikigai doctor` says more.\n",
-                      done.stderr)
+                      self.ikigai("-p", "hi", program=program).err)
+        for option in ([], ["--json"]):
+            self.assertEqual(self.ikigai("tool", "list", *option, program=program).err,
+                             "No tools were found. `ikigai doctor` says more.\n")
         self.assertEqual(self.ikigai("-p", "hi").err.count("No tools"), 0)
 
 
