@@ -1,5 +1,6 @@
 #include "tool/tool_describe.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,18 @@ static void append_one_line(ik_buffer_t *out, const char *text)
     }
 }
 
+/* The length of the first sentence, without its period, which a capital follows: "e.g. this" is no
+ * end. */
+static size_t first_sentence(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, ". ")) != NULL; at += 2) {
+        if (isupper((unsigned char)at[2])) {
+            return (size_t)(at - text);
+        }
+    }
+    return strlen(text);
+}
+
 char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry)
 {
     ik_buffer_t out;
@@ -32,9 +45,7 @@ char *ik_tool_describe_list(const void *ctx, const ik_tool_registry_t *registry)
         const ik_tool_registry_entry_t *entry = registry->entries[i];
         ik_buffer_append_format(&out, "  %-*s  ", (int)width, entry->name);
         const char *description = entry->schema->description;
-        const char *rest = strstr(description, ". "); /* a list has room for the first sentence */
-        char *summary = ik_strndup(
-            NULL, description, rest == NULL ? strlen(description) : (size_t)(rest - description));
+        char *summary = ik_strndup(NULL, description, first_sentence(description));
         append_one_line(&out, summary);
         talloc_free(summary);
         if (entry->source == IK_TOOL_SERVER) {

@@ -200,7 +200,9 @@ class List(IkigaiTest):
     def test_user_tools_override_and_say_so(self):
         path = self.user_tool("my-grep", tool_script("grep", description="Mine"))
         self.user_tool("zeta", tool_script("zeta", description="Last"))
+        self.user_tool("alpha", tool_script("alpha", description="Use e.g. a key. See also b."))
         out = self.ikigai("tool", "list").out
+        self.assertIn("  alpha       Use e.g. a key (user)\n", out)
         self.assertIn("  grep        Mine (user)\n", out)
         self.assertTrue(out.endswith("  zeta        Last (user)\n"), out)
         grep = [t for t in self.ikigai("tool", "list", "--json").json() if t["name"] == "grep"]
