@@ -242,6 +242,23 @@ static void check_schema_alone(examination_t *exam)
         "it must not need credentials, HOME or configuration; check those when it is called");
 }
 
+/* A name that is only in required is probably misspelt, or its description was forgotten. */
+static void check_required(examination_t *exam)
+{
+    json_t *properties = json_object_get(exam->schema->parameters, "properties");
+    size_t i;
+    json_t *required;
+    json_array_foreach(json_object_get(exam->schema->parameters, "required"), i, required)
+    {
+        const char *name = json_string_value(required);
+        if (json_object_get(properties, name) == NULL) {
+            fix(exam, "schema",
+                ik_sprintf(exam->cli->ctx,
+                           "parameters: required names '%.60s', which is not in properties", name));
+        }
+    }
+}
+
 static void check_wording(examination_t *exam)
 {
     const char *name;
@@ -460,6 +477,7 @@ static int run_check(ik_cli_t *cli, const ik_cli_args_t *args)
         return ik_cli_fail("cannot create a folder in /tmp");
     }
     if (check_file(&exam) && check_schema(&exam)) {
+        check_required(&exam);
         check_schema_alone(&exam);
         check_wording(&exam);
         check_calls(&exam);

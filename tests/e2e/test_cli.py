@@ -717,6 +717,8 @@ class Check(IkigaiTest):
         '{"type": "string", "enum": ["a", "a"]}': "parameters.x: enum holds a value twice",
         '{"type": "string", "type": "integer"}': "line 1: duplicate object key",
         '{}, "a b": {}': "parameter 'a b' has a name that providers refuse",
+        '{}}, "required": ["y"], "not used": {': "parameters: required names 'y', which is not in "
+                                                 "properties",
     }
 
     def test_odd_schemas(self):
