@@ -1,5 +1,7 @@
 #include "agent/adaptation.h"
 
+#include <string.h>
+
 #include "agent/agent_state.h"
 #include "base/alloc.h"
 #include "provider/refused_image.h"
@@ -38,15 +40,53 @@ static bool drop_rejected(ik_agent_t *agent, const ik_request_t *request)
     return true;
 }
 
-/* Leaves the tool that the error names out of requests to this target, so that the other tools stay
- * usable; false if the error names none. */
-static bool leave_tool_out(ik_adaptation_t *done, ik_agent_t *agent, const ik_request_t *request,
-                           const ik_provider_error_t *error)
+/* The tool that the error names; NULL: none. */
+static const ik_request_tool_t *find_tool(const ik_request_t *request,
+                                          const ik_provider_error_t *error)
 {
     const ik_request_tool_t *tool = ik_refused_tool_find_name(request, error->message);
     if (tool == NULL && error->tool >= 0 && (size_t)error->tool < request->tool_count) {
         tool = &request->tools[error->tool];
     }
+    return tool;
+}
+
+static char *format_tool(const ik_agent_t *agent, ik_request_t request, unsigned refused)
+{
+    ik_buffer_t out;
+    request.refused |= refused;
+    ik_buffer_init(&out, NULL, IK_BUFFER_UNLIMITED); /* bounded by the tool */
+    agent->target->provider->format_tools(&out, &request);
+    return ik_buffer_finish(&out);
+}
+
+/* Whether the tool that the error names is sent in the same form without the refused field: another
+ * request without it would be refused, too. */
+static bool is_without(const ik_agent_t *agent, const ik_request_t *request,
+                       const ik_provider_error_t *error)
+{
+    const ik_request_tool_t *tool = find_tool(request, error);
+    if (tool == NULL) {
+        return false;
+    }
+    ik_request_t alone = *request;
+    ik_request_tool_t copy = *tool;
+    alone.tools = &copy;
+    alone.tool_count = 1;
+    char *before = format_tool(agent, alone, 0);
+    char *after = format_tool(agent, alone, error->field);
+    bool same = strcmp(before, after) == 0;
+    talloc_free(before);
+    talloc_free(after);
+    return same;
+}
+
+/* Leaves the tool that the error names out of requests to this target, so that the other tools stay
+ * usable; false if the error names none. */
+static bool leave_tool_out(ik_adaptation_t *done, ik_agent_t *agent, const ik_request_t *request,
+                           const ik_provider_error_t *error)
+{
+    const ik_request_tool_t *tool = find_tool(request, error);
     if (tool == NULL || ++done->tools_left_out > LEFT_OUT_MAX) {
         return false;
     }
@@ -101,7 +141,8 @@ bool ik_adaptation_apply(ik_adaptation_t *done, ik_agent_t *agent, const ik_requ
 {
     switch (error->fault) {
     case IK_FAULT_FIELD:
-        if ((agent->refused & error->field) == error->field) {
+        if ((agent->refused & error->field) == error->field ||
+            (error->field == IK_FIELD_STRICT && is_without(agent, request, error))) {
             return leave_tool_out(done, agent, request, error);
         }
         agent->refused |= error->field;
