@@ -1,6 +1,7 @@
 /* Parses the options, creates the parts and connects them. */
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -161,6 +162,13 @@ static int start(void *ctx, int argc, char **argv)
     }
 }
 
+/* Whether standard output is a pipe whose reader has seen enough, as `head` has. */
+static bool is_reader_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
@@ -181,7 +189,9 @@ int main(int argc, char **argv)
     int status = start(ctx, argc - (argc > 0), argv + (argc > 0));
     talloc_free(ctx);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("ikigai: cannot write to standard output\n", stderr);
+        if (status != IK_CLI_DONE || !is_reader_gone()) {
+            fputs("ikigai: cannot write to standard output\n", stderr);
+        }
         status = status == IK_CLI_DONE ? IK_CLI_FAILED : status;
     }
     return status;
