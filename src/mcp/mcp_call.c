@@ -398,10 +398,7 @@ static void on_timer(void *data)
     }
     bool over = now >= call->started_ms + call->max_ms;
     char *error =
-        over ? ik_sprintf(call, "Tool '%s' timed out after %" PRId64 " seconds", call->name,
-                          call->max_ms / 1000)
-             : ik_sprintf(call, "Tool '%s' timed out after %" PRId64 " seconds without progress",
-                          call->name, call->idle_ms / 1000);
+        ik_tool_wrap_describe_timeout(call, call->name, over ? call->max_ms : call->idle_ms, !over);
     if (call->exchange != NULL) {
         ik_mcp_server_give_up(call->server, call->exchange, "timeout");
         call->exchange = NULL;

@@ -210,15 +210,14 @@ static void make_envelope(call_t *call, ik_process_result_t *process)
         break;
     case IK_PROCESS_IDLE:
         set_unfinished(call, IK_TOOL_TIMEOUT,
-                       ik_sprintf(call, "Tool '%s' timed out after %lld seconds without progress",
-                                  name, (long long)call->idle_ms / 1000),
-                       process);
+                       ik_tool_wrap_describe_timeout(call, name, call->idle_ms, true), process);
         break;
     case IK_PROCESS_OVERTIME:
-        set_unfinished(call, IK_TOOL_TIMEOUT,
-                       ik_sprintf(call, "Tool '%s' timed out after %ld seconds", name,
-                                  call->context->config->tool_max_seconds),
-                       process);
+        set_unfinished(
+            call, IK_TOOL_TIMEOUT,
+            ik_tool_wrap_describe_timeout(
+                call, name, (int64_t)call->context->config->tool_max_seconds * 1000, false),
+            process);
         break;
     case IK_PROCESS_CANCELLED:
         set_unfinished(call, IK_TOOL_INTERRUPTED,

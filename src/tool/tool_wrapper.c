@@ -213,6 +213,13 @@ char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, si
     return ik_buffer_finish(&out);
 }
 
+char *ik_tool_wrap_describe_timeout(const void *ctx, const char *tool, int64_t ms, bool idle)
+{
+    int64_t seconds = ms / 1000;
+    return ik_sprintf(ctx, "Tool '%s' timed out after %" PRId64 " second%s%s", tool, seconds,
+                      seconds == 1 ? "" : "s", idle ? " without progress" : "");
+}
+
 char *ik_tool_wrap_refusal(const void *ctx, const char *code, const char *error)
 {
     ik_tool_failure_t failure = {

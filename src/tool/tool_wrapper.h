@@ -46,6 +46,8 @@ typedef struct {
 /* stdout and stderr are cut to IK_TOOL_WRAP_SHOWN bytes each, or to max_output if that is less. */
 enum { IK_TOOL_WRAP_SHOWN = 65536 };
 char *ik_tool_wrap_failure(const void *ctx, const ik_tool_failure_t *failure, size_t max_output);
+/* The error of a call that took too long. idle: it made no progress in that time. */
+char *ik_tool_wrap_describe_timeout(const void *ctx, const char *tool, int64_t ms, bool idle);
 /* The failure of a call that was not run. */
 char *ik_tool_wrap_refusal(const void *ctx, const char *code, const char *error);
 /* For a tool that was stopped before it was done. stdout is printed, not failure->out. If printed

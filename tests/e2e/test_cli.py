@@ -383,7 +383,8 @@ class Run(IkigaiTest):
         ("cat", "[]", "INVALID_PARAMS", None, "Arguments of tool 'fail' are not a JSON object"),
         ("cat", "{", "INVALID_PARAMS", None, "Arguments of tool 'fail' are not a JSON object"),
         ("cat", "", "INVALID_PARAMS", None, "Arguments of tool 'fail' are not a JSON object"),
-        ("sleep 20", "{}", "TOOL_TIMEOUT", None, "Tool 'fail' timed out after 1 second"),
+        ("sleep 20", "{}", "TOOL_TIMEOUT", None,
+         "Tool 'fail' timed out after 1 second without progress"),
     ]
 
     def test_failures(self):
