@@ -73,7 +73,8 @@ DATA = etc/ikigai/config.json $(TEMPLATES) $(MODELS) $(COMPACT_PROMPT) $(APPARMO
 IKIGAI := $(OUT)/bin/ikigai
 # The chapters that `ikigai help` shows.
 CHAPTERS := $(wildcard $(patsubst %,docs/%.md,interactive headless editors images extending permissions security \
-    sessions undo export servers tool-protocol serve configuration providers coming-from))
+    sessions undo export servers tool-protocol serve configuration providers coming-from tools limits \
+    installing))
 MANUAL := $(CHAPTERS:docs/%=$(OUT)/share/ikigai/manual/%)
 # docs/man/ikigai.1.md -> share/man/man1/ikigai.1
 MAN_PAGES := $(foreach page,$(patsubst docs/man/%.md,%,$(wildcard docs/man/*.md)),\

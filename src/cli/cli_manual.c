@@ -128,18 +128,21 @@ static char *parse_mark(const void *ctx, const line_t *line)
 
 /* --- looking up -------------------------------------------------------------------------- */
 
-/* The table has "providers.NAME.api" for "providers.openai.api". */
+/* The table has "providers.NAME.api" for "providers.openai.api", and "hooks.FILE.tools". */
 static const char *generalise(const void *ctx, const char *word)
 {
-    static const char *const sections[] = {"providers.", "tools."};
-    for (size_t i = 0; i < IK_LENGTH(sections); i++) {
-        size_t len = strlen(sections[i]);
+    static const struct {
+        const char *section;
+        const char *name;
+    } places[] = {{"providers.", "NAME"}, {"tools.", "NAME"}, {"hooks.", "FILE"}};
+    for (size_t i = 0; i < IK_LENGTH(places); i++) {
+        size_t len = strlen(places[i].section);
         const char *limit = strstr(word, ".limits.");
-        const char *key = strncmp(word, sections[i], len) != 0 ? NULL
-                          : limit != NULL                      ? limit
-                                                               : strrchr(word + len, '.');
+        const char *key = strncmp(word, places[i].section, len) != 0 ? NULL
+                          : limit != NULL                            ? limit
+                                                                     : strrchr(word + len, '.');
         if (key != NULL) {
-            return ik_sprintf(ctx, "%sNAME%s", sections[i], key);
+            return ik_sprintf(ctx, "%s%s%s", places[i].section, places[i].name, key);
         }
     }
     return word;

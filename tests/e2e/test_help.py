@@ -11,8 +11,9 @@ import unicodedata
 from support import IKIGAI, OUT, ROOT, IkigaiTest
 
 REFERENCE = ["options", "commands", "slash", "keys", "config", "environment", "files", "exit"]
-CHAPTERS = ["coming-from", "configuration", "editors", "export", "extending", "headless", "images", "interactive", "permissions",
-            "providers", "security", "serve", "servers", "sessions", "tool-protocol", "undo"]
+CHAPTERS = ["coming-from", "configuration", "editors", "export", "extending", "headless", "images",
+            "installing", "interactive", "limits", "permissions", "providers", "security", "serve",
+            "servers", "sessions", "tool-protocol", "tools", "undo"]
 ESCAPE = "\x1b"
 
 
@@ -140,6 +141,12 @@ class Topics(HelpTest):
                 written = re.sub(r"^<!--.*-->\n", "", f.read(), flags=re.M)
             self.assertEqual(self.markdown(chapter), written)
 
+    def test_chapters_refer_to_chapters(self):
+        """What a link names can be read offline, but for the proofs and figures of the release."""
+        for chapter in CHAPTERS:
+            for name in re.findall(r"\]\(([\w-]+)\.md[)#]", self.markdown(chapter)):
+                self.assertIn(name, CHAPTERS + ["promises", "benchmarks"], chapter)
+
     def test_the_output_of_another_folder_is_the_same(self):
         """Nothing of this machine or user is in the reference."""
         for topic in REFERENCE:
@@ -188,6 +195,7 @@ class Words(HelpTest):
         for name in ("base_url", "providers.NAME.base_url", "providers.ollama.base_url"):
             self.assertIn("providers.NAME.base_url", self.help(name))
         self.assertIn("tools.NAME.enabled", self.help("tools.bash.enabled"))
+        self.assertIn("hooks.FILE.on_failure", self.help("hooks.no-force.sh.on_failure"))
 
     def test_a_word_of_several_tables(self):
         text = self.help("--markdown", "model")
