@@ -73,13 +73,14 @@ const ik_config_key_t ik_config_keys[] = {
      "where sessions are kept: a file, or a `postgresql://` URL for a shared history"},
     {TOP(system_prompt), IK_CONFIG_TEXT, FORBID, 0, IK_CONFIG_FILE_MAX, NULL,
      "the system prompt, instead of the built-in one"},
-    {TOP(mode), IK_CONFIG_CHOICE, FORBID, 0, 0, MODES, "how far an agent may go without asking"},
+    {TOP(mode), IK_CONFIG_CHOICE, FORBID, 0, 0, MODES,
+     "how far an agent may go without asking; not set: `auto`"},
     {TOP(confinement), IK_CONFIG_CHOICE, FORBID, 0, 0, CONFINEMENTS,
-     "`required` ends the program where tools cannot be confined fully, `off` runs them "
-     "unconfined except in plan mode"},
+     "whether tools are confined; `required` ends the program where they cannot be confined fully, "
+     "`off` runs them unconfined except in plan mode"},
     {TOP(writable), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
-     "places that confined tools may write besides the project; a list of absolute paths, or such "
-     "as `~/notes`"},
+     "places that confined tools may write besides the project; a list of paths that begin "
+     "with `/` or `~/`"},
     {TOP(hidden), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
      "places that confined tools may not read, besides the known ones; a list of paths"},
     {TOP(caches), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
@@ -108,8 +109,9 @@ const ik_config_key_t ik_config_keys[] = {
 
     {PROVIDER(type), IK_CONFIG_CHOICE, FORBID, 0, 0, TYPES, "the API it speaks; default: `openai`"},
     {PROVIDER(api), IK_CONFIG_CHOICE, FORBID, 0, 0, APIS,
-     "for the type `openai`: `responses` or `chat`; default: `responses` for OpenAI's own server, "
-     "`chat` for any other"},
+     "which API of OpenAI it speaks, if its type is `openai`; default: `responses` for OpenAI's "
+     "own "
+     "server, `chat` for any other"},
     {PROVIDER(base_url), IK_CONFIG_URL, FORBID, 1, LINE_MAX_BYTES, NULL,
      "its address, in the form the provider's client libraries take"},
     {PROVIDER(api_key_env), IK_CONFIG_VARIABLE, FORBID, 1, NAME_MAX_BYTES, NULL,

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <pwd.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -83,13 +84,17 @@ static const char *find_prefix(const void *ctx, const ik_paths_origin_t *origin)
 }
 
 #define AT(field_) offsetof(ik_paths_t, field_)
+#define ELSEWHERE SIZE_MAX
 
-/* To add a path: add a field in paths.h and a row here. The manual is made from this table. */
+/* To add a path: add a field in paths.h and a row here. The manual is made from this table. A path
+ * that depends on more than its root is built ELSEWHERE and has a row for the manual alone. */
 static const ik_paths_entry_t entries[] = {
     {AT(user_config), IK_PATHS_HOME, "config.json", "your configuration"},
     {AT(keys), IK_PATHS_HOME, "keys.json", "your provider keys; readable by you alone"},
     {AT(permissions), IK_PATHS_HOME, "permissions.json",
      "your rules about tool calls, and where keys may be sent"},
+    {AT(mcp_auth), IK_PATHS_HOME, "mcp-auth.json",
+     "your logins to MCP servers; readable by you alone"},
     {AT(offline), IK_PATHS_HOME, "offline",
      "exists if you chose to look around offline; `ikigai setup` removes it"},
     {AT(user_models), IK_PATHS_HOME, "models.json", "your model data, if you keep any"},
@@ -97,9 +102,15 @@ static const ik_paths_entry_t entries[] = {
     {AT(user_agents_md), IK_PATHS_HOME, "AGENTS.md",
      "your instructions for the model, in every project"},
     {AT(user_tools), IK_PATHS_HOME, "tools", "your tools"},
-    {AT(trust_file), IK_PATHS_HOME, "trust.json", "your decisions about projects' tools"},
-    {AT(trusted), IK_PATHS_HOME, "trusted", "the copies of trusted tools that run"},
-    {AT(cache), IK_PATHS_HOME, "cache", "tool schemas; can be removed at any time"},
+    {ELSEWHERE, IK_PATHS_HOME, "commands", "your custom commands"},
+    {ELSEWHERE, IK_PATHS_HOME, "skills", "your skills"},
+    {ELSEWHERE, IK_PATHS_HOME, "agents", "your descriptions of agents"},
+    {ELSEWHERE, IK_PATHS_HOME, "hooks", "your hooks, in a folder for each event"},
+    {AT(trust_file), IK_PATHS_HOME, "trust.json", "which projects you trusted, and in what state"},
+    {AT(trusted), IK_PATHS_HOME, "trusted",
+     "copies of what you trusted; tools and hooks run from there"},
+    {AT(cache), IK_PATHS_HOME, "cache",
+     "schemas of tools, lists and logs of MCP servers; can be removed at any time"},
     {AT(rooms), IK_PATHS_HOME, "rooms",
      "what confined tools wrote to their copies of caches; can be removed while no session runs"},
     {AT(database), IK_PATHS_HOME, "ikigai.db", "your sessions"},
@@ -112,6 +123,15 @@ static const ik_paths_entry_t entries[] = {
      "the project's configuration; only four keys are honoured"},
     {AT(project_tools), IK_PATHS_PROJECT, ".ikigai/tools",
      "the project's tools; they run once you have trusted them"},
+    {ELSEWHERE, IK_PATHS_PROJECT, ".ikigai/commands", "its custom commands, once trusted"},
+    {ELSEWHERE, IK_PATHS_PROJECT, ".ikigai/skills", "its skills, once trusted"},
+    {ELSEWHERE, IK_PATHS_PROJECT, ".ikigai/agents", "its descriptions of agents, once trusted"},
+    {ELSEWHERE, IK_PATHS_PROJECT, ".ikigai/hooks", "its hooks, once trusted"},
+    {ELSEWHERE, IK_PATHS_PROJECT, ".ikigai/permissions.json",
+     "the project's rules; only those that deny or ask count"},
+    {ELSEWHERE, IK_PATHS_PROJECT, ".mcp.json", "the project's MCP servers, once trusted"},
+    {ELSEWHERE, IK_PATHS_PROJECT, "AGENTS.md",
+     "instructions for the model; also in parent folders up to the root of the repository"},
     {AT(system_config), IK_PATHS_PREFIX, "etc/ikigai/config.json",
      "the system's configuration; `/etc/ikigai/config.json` for an installation in `/usr`"},
     {AT(system_tools), IK_PATHS_PREFIX, "libexec/ikigai", "the tools that come with ikigai"},
@@ -128,7 +148,9 @@ static const ik_paths_entry_t entries[] = {
 };
 enum { ENTRY_COUNT = IK_LENGTH(entries) };
 
-_Static_assert(ENTRY_COUNT + 5 == sizeof(ik_paths_t) / sizeof(const char *),
+enum { ELSEWHERE_COUNT = 11 };
+
+_Static_assert(ENTRY_COUNT - ELSEWHERE_COUNT + 5 == sizeof(ik_paths_t) / sizeof(const char *),
                "every path but prefix, program, home, account_home and cwd is in the table");
 
 const ik_paths_entry_t *ik_paths_entries(size_t *count)
@@ -150,8 +172,10 @@ static const char *root_of(const ik_paths_t *paths, const ik_paths_entry_t *entr
 static void fill(ik_paths_t *paths)
 {
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
-        const char **field = (const char **)((char *)paths + entries[i].offset);
-        *field = ik_file_join(paths, root_of(paths, &entries[i]), entries[i].below);
+        if (entries[i].offset != ELSEWHERE) {
+            const char **field = (const char **)((char *)paths + entries[i].offset);
+            *field = ik_file_join(paths, root_of(paths, &entries[i]), entries[i].below);
+        }
     }
 }
 
@@ -175,6 +199,12 @@ ik_paths_t *ik_paths_create_shown(const void *ctx)
     paths->cwd = "";
     fill(paths);
     return paths;
+}
+
+char *ik_paths_show(const void *ctx, const ik_paths_entry_t *entry)
+{
+    ik_paths_t roots = {.prefix = "PREFIX", .home = "~/.ikigai", .cwd = ""};
+    return ik_file_join(ctx, root_of(&roots, entry), entry->below);
 }
 
 res_t ik_paths_create_from(const void *ctx, const ik_paths_origin_t *origin, ik_paths_t **out)

@@ -26,6 +26,7 @@ typedef struct {
     const char *user_config;    /* home/config.json */
     const char *keys;           /* home/keys.json */
     const char *permissions;    /* home/permissions.json */
+    const char *mcp_auth;       /* home/mcp-auth.json */
     const char *offline;        /* home/offline */
     const char *user_models;    /* home/models.json */
     const char *user_compact;   /* home/compact.md */
@@ -51,7 +52,7 @@ typedef enum { IK_PATHS_PREFIX, IK_PATHS_HOME, IK_PATHS_PROJECT } ik_paths_root_
 
 /* How a path is built, and its description in the manual. */
 typedef struct {
-    size_t offset; /* in ik_paths_t */
+    size_t offset; /* in ik_paths_t; SIZE_MAX: it is no field, another module builds the path */
     ik_paths_root_t root;
     const char *below; /* "libexec/ikigai" */
     const char *help;  /* Markdown */
@@ -61,10 +62,8 @@ typedef struct {
 const ik_paths_entry_t *ik_paths_entries(size_t *count);
 /* The paths as documentation writes them: "PREFIX/libexec/ikigai", "~/.ikigai/tools". */
 ik_paths_t *ik_paths_create_shown(const void *ctx);
-static inline const char *ik_paths_at(const ik_paths_t *paths, const ik_paths_entry_t *entry)
-{
-    return *(const char *const *)((const char *)paths + entry->offset);
-}
+/* The same for one entry, on ctx. */
+char *ik_paths_show(const void *ctx, const ik_paths_entry_t *entry);
 
 /* The facts from which the paths are derived. */
 typedef struct {

@@ -153,14 +153,16 @@ static char *describe_key(const void *ctx, const ik_config_key_t *key)
         [IK_CONFIG_FALSE] = "; a project may say `false`",
     };
     ik_buffer_t text;
+    size_t first = strcspn(key->help, ";");          /* the choices follow what the key is */
     ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by the table */
-    ik_buffer_append_text(&text, key->help);
+    ik_buffer_append(&text, key->help, first);
     if (key->type == IK_CONFIG_CHOICE) {
         for (size_t i = 0; key->choices[i] != NULL; i++) {
             const char *between = i == 0 ? ": " : key->choices[i + 1] == NULL ? " or " : ", ";
             ik_buffer_append_format(&text, "%s`%s`", between, key->choices[i]);
         }
     }
+    ik_buffer_append_text(&text, key->help + first);
     ik_buffer_append_text(&text, projects[key->project]);
     return ik_buffer_finish(&text);
 }
@@ -182,6 +184,11 @@ static void fill_config(const maker_t *maker)
                                .middle = format_default(maker->ctx, key, defaults),
                                .text = describe_key(maker->ctx, key)});
     }
+    add_row(maker, (row_t){.names = "mcpServers",
+                           .term = "mcpServers",
+                           .middle = "",
+                           .text = "MCP servers, an object of names and entries; see `ikigai help "
+                                   "servers`"});
 }
 
 /* --- environment, files, exit statuses --------------------------------------------------- */
@@ -216,11 +223,11 @@ static void fill_files(const maker_t *maker)
 {
     size_t count;
     const ik_paths_entry_t *entries = ik_paths_entries(&count);
-    const ik_paths_t *shown = ik_paths_create_shown(maker->ctx);
     begin_group(maker, (group_t){.head = "path"});
     for (size_t i = 0; i < count; i++) {
-        const char *term = ik_paths_at(shown, &entries[i]);
-        const char *last = strrchr(term, '/') + 1;
+        const char *term = ik_paths_show(maker->ctx, &entries[i]);
+        const char *slash = strrchr(term, '/');
+        const char *last = slash == NULL ? term : slash + 1;
         add_row(maker, (row_t){.names = ik_sprintf(maker->ctx, "%s\n%s", term, last),
                                .term = term,
                                .text = entries[i].help});

@@ -23,19 +23,14 @@ enum {
 
 /* --- the file ---------------------------------------------------------------------------- */
 
-static char *auth_file(const void *ctx, const ik_paths_t *paths)
-{
-    return ik_sprintf(ctx, "%s/mcp-auth.json", paths->home);
-}
-
 json_t *ik_mcp_oauth_load(const ik_paths_t *paths)
 {
     char *text;
     size_t len;
-    char *file = auth_file(NULL, paths);
-    res_t read = ik_file_read(file, file, FILE_MAX, &text, &len);
+    void *scratch = talloc_new(NULL);
+    res_t read = ik_file_read(scratch, paths->mcp_auth, FILE_MAX, &text, &len);
     json_t *root = is_ok(&read) ? ik_json_parse(text, len, NULL) : NULL;
-    talloc_free(file);
+    talloc_free(scratch);
     if (!json_is_object(json_object_get(root, "servers"))) {
         json_decref(root);
         root = json_pack("{s:i, s:{}}", "format", 1, "servers");
@@ -45,13 +40,12 @@ json_t *ik_mcp_oauth_load(const ik_paths_t *paths)
 
 static res_t save(const ik_paths_t *paths, json_t *root)
 {
-    void *scratch = talloc_new(NULL);
-    char *text = ik_json_format(scratch, root);
+    char *text = ik_json_format(NULL, root);
     res_t saved = ik_file_make_private_folder(paths->home);
     if (is_ok(&saved)) {
-        saved = ik_file_write_private(auth_file(scratch, paths), text, strlen(text));
+        saved = ik_file_write_private(paths->mcp_auth, text, strlen(text));
     }
-    talloc_free(scratch);
+    talloc_free(text);
     return saved;
 }
 

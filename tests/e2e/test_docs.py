@@ -207,6 +207,14 @@ class Manuals(unittest.TestCase):
                 self.assertEqual(len(said), 1, done)
                 self.assertIn(said[0], read("docs", "tool-protocol.md"))
 
+    def test_every_file_of_the_user_is_listed(self):
+        """The table of files has what the documents name in ~/.ikigai."""
+        table = read("docs", "configuration.md").split("<!-- topic: files -->")[1]
+        listed = re.findall(r"^\| `~/\.ikigai/([\w.-]+)", table, re.M)
+        for document in glob.glob("docs/*.md", root_dir=ROOT) + ["README.md", "examples/README.md"]:
+            for name in re.findall(r"~/\.ikigai/([\w-]+(?:\.\w+)?)", read(document)):
+                self.assertIn(name, listed, document)
+
     def test_links_between_documents_lead_somewhere(self):
         for document in ["README.md", "CONTRIBUTING.md"] + [
                 os.path.join("docs", n) for n in os.listdir(os.path.join(ROOT, "docs"))]:

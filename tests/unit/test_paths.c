@@ -53,11 +53,12 @@ START_TEST(paths_can_be_shown_to_people)
     ck_assert_str_eq(shown->project_config, ".ikigai/config.json");
     ck_assert_str_eq(shown->project_tools, ".ikigai/tools");
     ck_assert_str_eq(shown->system_config, "PREFIX/etc/ikigai/config.json");
-    for (size_t i = 0; i < count; i++) { /* no two rows name the same field */
+    for (size_t i = 0; i < count; i++) { /* no two rows name the same path */
         for (size_t k = 0; k < i; k++) {
-            ck_assert_ptr_ne(ik_paths_at(shown, &entries[i]), ik_paths_at(shown, &entries[k]));
+            ck_assert_str_ne(ik_paths_show(shown, &entries[i]), ik_paths_show(shown, &entries[k]));
         }
     }
+    ck_assert_str_eq(ik_paths_show(shown, &entries[0]), "~/.ikigai/config.json");
     talloc_free(shown);
 }
 END_TEST
