@@ -422,7 +422,7 @@ static void on_incomplete(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
     if (!ik_stream_is_visible(stream)) {
         stream->error = (ik_provider_error_t){.fault = IK_FAULT_NETWORK,
                                               .code = "incomplete",
-                                              .message = "the answer ended before it began",
+                                              .message = "the stream ended before the answer began",
                                               .retryable = true,
                                               .retry_after_ms = -1};
         on_failure(turn, stream, sent);
@@ -468,7 +468,7 @@ static void continue_answer(ik_turn_t *turn, ik_stream_t *stream)
 {
     if (++turn->resumes > RESUME_MAX) {
         append_step(turn, stream);
-        end_with_error(turn, "resume", "the answer does not end");
+        end_with_error(turn, "resume", "the answer was continued too many times");
         return;
     }
     if (stream->continuation == NULL) {

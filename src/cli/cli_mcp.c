@@ -476,7 +476,7 @@ const ik_cli_command_t ik_cli_mcp_add = {
 
 const ik_cli_command_t ik_cli_mcp_list = {
     .name = "mcp list",
-    .help = "Lists the MCP servers and what is known of them. Starts nothing.",
+    .help = "Lists the MCP servers and what is known about them. Starts nothing.",
     .options = (const ik_cli_option_t[]){IK_CLI_JSON_OPTION, IK_CLI_TRUST_OPTION, {0}},
     .run = run_list,
 };
@@ -494,7 +494,7 @@ const ik_cli_command_t ik_cli_mcp_show = {
 const ik_cli_command_t ik_cli_mcp_remove = {
     .name = "mcp remove",
     .args = "SERVER",
-    .help = "Removes a server from the user's configuration, and what is remembered of it.",
+    .help = "Removes a server from the user's configuration, and what is remembered about it.",
     .min_args = 1,
     .max_args = 1,
     .run = run_remove,

@@ -88,7 +88,7 @@ static int run(ik_cli_t *cli, const ik_cli_args_t *args)
 const ik_cli_command_t ik_cli_mcp_login = {
     .name = "mcp login",
     .args = "SERVER",
-    .help = "Logs in to a server over HTTP that wants it.",
+    .help = "Logs in to a server over HTTP that requires a login.",
     .more = "Prints an address on a line of its own and waits until you have logged in there.",
     .options =
         (const ik_cli_option_t[]){{.name = "--no-browser", .help = "only print the address"}, {0}},

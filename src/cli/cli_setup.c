@@ -146,8 +146,8 @@ const ik_cli_command_t ik_cli_setup = {
     .help = "Sets up a model: chooses a provider, tests and keeps its key.",
     .more =
         "Offers the local servers that listen (Ollama, LM Studio, llama.cpp, vLLM), Anthropic, "
-        "OpenAI, Google, OpenRouter and any other OpenAI-compatible server. Keys are typed "
-        "hidden, tested with one request and kept in `~/.ikigai/keys.json`; the model is kept in "
+        "OpenAI, Google, OpenRouter and any other OpenAI-compatible server. A key is not "
+        "shown, is tested with one request and kept in `~/.ikigai/keys.json`; the model is kept in "
         "`~/.ikigai/config.json`. Nothing is sent before you choose a server, and nothing is "
         "stored before you choose a model. Needs a terminal.",
     .options =

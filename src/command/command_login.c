@@ -76,7 +76,7 @@ const ik_config_provider_t *ik_command_login_find(ik_command_host_t *host, const
     ik_buffer_t text;
     ik_buffer_init(&text, host->ctx, IK_BUFFER_UNLIMITED); /* names of providers */
     /* What was typed is not repeated: it may be a key. */
-    ik_buffer_append_text(&text, "There is no such provider. Known are:");
+    ik_buffer_append_text(&text, "There is no such provider. Known providers:");
     for (size_t i = 0; i < config->provider_count; i++) {
         if (config->providers[i]->type != IK_CONFIG_TYPE_OFFLINE) {
             ik_buffer_append_format(&text, " %s", config->providers[i]->name);

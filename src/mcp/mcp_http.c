@@ -279,7 +279,7 @@ static void finish(stream_t *stream, const ik_http_end_t *end)
     } else {
         take_message(stream, stream->body.len == 0 ? "" : stream->body.data, stream->body.len);
         if (!stream->answered && !http->retired) {
-            fail(stream, IK_MCP_HTTP_LOST, "its answer does not answer the request");
+            fail(stream, IK_MCP_HTTP_LOST, "its response does not contain the answer");
         } else {
             talloc_free(stream);
         }

@@ -156,7 +156,7 @@ static void on_browser(void *data)
         len += got > 0 ? (size_t)got : 0;
     }
     bool ours = take_redirect(redirect, request);
-    const char *text = !ours                    ? "This is not the page you are looking for."
+    const char *text = !ours                    ? "There is no such page."
                        : redirect->code != NULL ? "You are logged in. You can close this page."
                                                 : "The login failed. ikigai says why.";
     char *answer = ik_sprintf(redirect->ctx,

@@ -114,7 +114,7 @@ static res_t read_list(ik_permission_rules_t *rules, json_t *list, const char *f
         const char *text = json_string_value(value);
         char *fault;
         if (text == NULL || strlen(text) != json_string_length(value)) {
-            return ERR(INVALID, "%s: %s holds something that is not a text", file, key);
+            return ERR(INVALID, "%s: %s contains a value that is not a string", file, key);
         }
         if (!ik_permission_rules_check(rules, text, &fault)) {
             return ERR(INVALID, "%s: %s: %s", file, key, fault);

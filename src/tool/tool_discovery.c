@@ -148,7 +148,7 @@ static void pass_over(const candidate_t *candidate, bool exists)
     ik_tool_discovery_result_t *result = &candidate->discovery->result;
     const char *line = NULL;
     if (!exists) {
-        line = ik_sprintf(candidate, "Tool '%s' is not used: %s leads nowhere (%s)",
+        line = ik_sprintf(candidate, "Tool '%s' is not used: %s is a broken link (%s)",
                           candidate->file, candidate->origin, strerror(errno));
     } else if (S_ISREG(candidate->status.st_mode) && looks_like_program(candidate->path)) {
         line = ik_sprintf(candidate, "Tool '%s' is not used: it is not executable; chmod +x '%s'",

@@ -9,7 +9,7 @@
 #include "tool/tool_describe.h"
 
 const char ik_tool_review_question[] = "Trust them?";
-const char ik_tool_review_granted[] = "Trusted. Any change in the folder takes the trust back.";
+const char ik_tool_review_granted[] = "Trusted. Any change in the folder revokes the trust.";
 const char ik_tool_review_declined[] = "Not trusted.";
 const char ik_tool_review_effects_question[] = "Allow these effects?";
 const char ik_tool_review_effects_allowed[] = "Allowed.";

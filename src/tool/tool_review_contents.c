@@ -283,7 +283,7 @@ static void append_files(review_t *review)
         }
     }
     if (unchanged > 0) {
-        ik_buffer_append_format(review->out, "%zu file%s unchanged since it was trusted.\n",
+        ik_buffer_append_format(review->out, "%zu file%s unchanged since the folder was trusted.\n",
                                 unchanged, unchanged == 1 ? " is" : "s are");
     }
 }

@@ -262,7 +262,7 @@ class List(IkigaiTest):
         os.symlink("nowhere", os.path.join(self.home, "tools", "dangling"))
         os.mkfifo(os.path.join(self.home, "tools", "fifo"), 0o755)
         done = self.ikigai("tool", "list")
-        self.assertRegex(done.err, r"\ATool 'dangling' is not used: .* leads nowhere .*\n\Z")
+        self.assertRegex(done.err, r"\ATool 'dangling' is not used: .* is a broken link .*\n\Z")
         self.assertEqual(len(done.out.splitlines()), 1 + len(SHIPPED))
 
     def test_names_that_are_not_utf8(self):

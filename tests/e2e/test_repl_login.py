@@ -189,7 +189,7 @@ class Login(LoginTest):
         t = self.start_with(self.serve())
         for name in ("nobody", "offline"):
             below = "/login offline" if name == "offline" else "/login"
-            rows = self.enter(t, f"/login {name}", "There is no such provider. Known are:", below)
+            rows = self.enter(t, f"/login {name}", "There is no such provider. Known providers:", below)
             self.assertIn("openrouter", " ".join(rows))
 
     def test_a_key_on_the_command_line_is_neither_repeated_nor_kept(self):

@@ -154,7 +154,7 @@ class Consent(TrustTest):
         self.assertIn(f"Overrides bash ({TOOLS}/bash)\n", done.out)
         self.assertRegex(done.out, r"(?m)^2 tools, 3 files, \d+ bytes\. They will run from a "
                          "copy of these bytes, confined to what they declare.$")
-        self.assertIn("Trusted. Any change in the folder takes the trust back.\n", done.out)
+        self.assertIn("Trusted. Any change in the folder revokes the trust.\n", done.out)
         self.assertNotIn("[y/N]", done.out)
 
     def test_the_review_shows_the_text(self):
@@ -218,7 +218,7 @@ class Consent(TrustTest):
             "@@ -39,3 +38,4 @@", " line 38", " line 39", " line 40", "+end",
             "\\ No newline at end of file",
             "=== fresh (new)", "| #!/bin/sh", "=== old (gone)",
-            "1 file is unchanged since it was trusted."])
+            "1 file is unchanged since the folder was trusted."])
 
     def test_once_is_enough(self):
         self.canary()

@@ -301,8 +301,8 @@ static res_t compare_given_agents(const batch_t *batch)
         const agent_t *stored = find_agent(batch, agent->session_id, agent->number);
         if (stored != NULL &&
             (stored->parent != agent->parent || stored->forked_at != agent->forked_at)) {
-            return ERR(CONFLICT, "%s: agent %" PRId64 " is another one", agent->session_id,
-                       agent->number);
+            return ERR(CONFLICT, "%s: agent %" PRId64 " differs from the stored one",
+                       agent->session_id, agent->number);
         }
     }
     return OK;
@@ -465,7 +465,7 @@ static res_t compare_events(const batch_t *batch, ik_pq_array_t *columns)
     }
     TRY(run(batch, sql, columns, COMPARED_COLUMNS, &rows));
     return rows->count == 0 ? OK
-                            : ERR(CONFLICT, "%s: event %s of agent %s is another one",
+                            : ERR(CONFLICT, "%s: event %s of agent %s differs from the stored one",
                                   ik_pq_rows_text(rows, 0, 0), ik_pq_rows_text(rows, 0, 2),
                                   ik_pq_rows_text(rows, 0, 1));
 }

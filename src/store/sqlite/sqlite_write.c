@@ -105,8 +105,8 @@ static res_t compare_agent(ik_sqlite_t *sqlite, int64_t session, const ik_store_
                  sqlite3_column_int64(select, 1) == agent->forked_at;
     sqlite3_reset(select);
     return equal ? OK
-                 : ERR(CONFLICT, "%s: agent %" PRId64 " is another one", agent->session_id,
-                       agent->number);
+                 : ERR(CONFLICT, "%s: agent %" PRId64 " differs from the stored one",
+                       agent->session_id, agent->number);
 }
 
 static res_t write_agent(ik_sqlite_t *sqlite, const ik_store_agent_t *agent)
@@ -179,7 +179,8 @@ static res_t compare_row(ik_sqlite_t *sqlite, sqlite3_stmt *row, const ik_store_
                  is_same_text(content, event->content) && is_same_text(data, event->data_json) &&
                  sqlite3_column_int64(row, 3) == event->created_us;
     return equal ? OK
-                 : ERR(CONFLICT, "%s: event %" PRId64 " of agent %" PRId64 " is another one",
+                 : ERR(CONFLICT,
+                       "%s: event %" PRId64 " of agent %" PRId64 " differs from the stored one",
                        event->session_id, event->seq, event->agent);
 }
 
