@@ -128,6 +128,15 @@ static value_t parse_value(const char *usage, size_t len)
     return value;
 }
 
+static void offer_choices(const char *choices, size_t len, ik_command_words_t *out)
+{
+    const char *end = choices + len;
+    for (size_t word; choices < end; choices += word + 1) {
+        word = strcspn(choices, "|]. ");
+        ik_command_words_add(out, ik_strndup(out->ctx, choices, word), NULL);
+    }
+}
+
 /* Words in lower case are literal choices; a name in capitals is a placeholder. A placeholder that
  * is not in this table is free text. */
 static void offer_value(ik_cli_t *cli, const ik_cli_command_t *command, const value_t *value,
@@ -135,19 +144,22 @@ static void offer_value(ik_cli_t *cli, const ik_cli_command_t *command, const va
 {
     static const struct {
         const char *name;
-        const char *offers; /* a list, or ":files" or ":folders" */
-    } meanings[] = {{"DIR", ":folders"},   {"FILE", ":files"},
-                    {"ID", "sessions"},    {"NAME", "tools"},
-                    {"PATH", ":files"},    {"PROVIDER/MODEL", "models"},
-                    {"SERVER", "servers"}, {"TOPIC", "topics"},
-                    {"URL", ":files"} /* of a database: usually a file */};
+        const char *offers;           /* a list, choices, or ":files" or ":folders" */
+    } meanings[] = {{"A,B", "tools"}, /* the first one */
+                    {"DIR", ":folders"},
+                    {"FILE", ":files"},
+                    {"ID", "sessions"},
+                    {"MODE", "auto|ask|plan|full"},
+                    {"NAME", "tools"},
+                    {"PATH", ":files"},
+                    {"PROVIDER/MODEL", "models"},
+                    {"SERVER", "servers"},
+                    {"TOPIC", "topics"},
+                    {"URL", ":files"}, /* of a database: usually a file */
+                    {"WHAT", "network|all"}};
     const char *at = value->name;
-    const char *end = value->name + value->len;
     if (islower((unsigned char)*at)) {
-        for (size_t len; at < end; at += len + 1) {
-            len = strcspn(at, "|]. ");
-            ik_command_words_add(out, ik_strndup(out->ctx, at, len), NULL);
-        }
+        offer_choices(at, value->len, out);
         return;
     }
     size_t len = strcspn(at, "|]. ");
@@ -157,6 +169,8 @@ static void offer_value(ik_cli_t *cli, const ik_cli_command_t *command, const va
         }
         if (meanings[i].offers[0] == ':') {
             ik_command_words_add(out, meanings[i].offers, NULL);
+        } else if (strchr(meanings[i].offers, '|') != NULL) {
+            offer_choices(meanings[i].offers, strlen(meanings[i].offers), out);
         } else if (command == NULL || !command->new_name || strcmp(meanings[i].name, "NAME") != 0) {
             list_kind(cli, meanings[i].offers, out);
         }

@@ -155,6 +155,10 @@ class Cases:
         self.offers("ikigai session export --format ", "jsonl", "md", "html")
         self.offers("ikigai session export --format h", "html")
         self.offers("ikigai tool new x --lang ", "sh", "python", "c")
+        self.offers("ikigai --mode ", "auto", "ask", "plan", "full")
+        self.offers("ikigai acp --mode p", "plan")
+        self.offers("ikigai -p --allow ", "network", "all")
+        self.offers("ikigai mcp serve --tools file_e", "file_edit")
         self.offers("ikigai completion ", "bash", "zsh", "fish")
         self.offers("ikigai completion --list ", "models", "sessions", "tools", "topics",
                     "words")
