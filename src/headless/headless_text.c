@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -6,10 +7,19 @@
 #include "base/sanitiser.h"
 #include "headless/headless_output.h"
 
+/* A call of the model whose result has not come yet. */
+typedef struct {
+    char *text; /* bash(command="make") */
+    bool said;
+} call_t;
+
 typedef struct {
     bool on_terminal;
     ik_sanitiser_t sanitiser; /* cleans the answer for a terminal */
     bool line_open;           /* the last byte was not a newline */
+    call_t *calls;            /* results come in the order of the calls */
+    size_t call_count;
+    size_t next; /* the call of the next result */
 } text_t;
 
 static void *begin(const void *ctx, const ik_headless_facts_t *facts)
@@ -70,6 +80,36 @@ static void say(text_t *text, const char *mark, const char *line)
     ik_print_line(stderr, line);
 }
 
+static void expect_call(text_t *text, const ik_msg_t *call)
+{
+    text->calls = ik_resize_array(text, text->calls, call_t, text->call_count + 1);
+    text->calls[text->call_count++] = (call_t){.text = ik_strdup(text->calls, call->content)};
+}
+
+static void say_call(text_t *text, const char *content)
+{
+    for (size_t i = text->next; i < text->call_count; i++) {
+        if (!text->calls[i].said && strcmp(text->calls[i].text, content) == 0) {
+            text->calls[i].said = true;
+            break;
+        }
+    }
+    say(text, "> ", content);
+}
+
+/* A call that was denied did not start, so its line is still missing. */
+static void say_result(text_t *text, const ik_msg_t *result)
+{
+    if (text->next < text->call_count && !text->calls[text->next].said) {
+        say(text, "> ", text->calls[text->next].text);
+    }
+    if (text->next < text->call_count && ++text->next == text->call_count) {
+        TALLOC_FREE(text->calls);
+        text->call_count = text->next = 0;
+    }
+    say(text, "< ", result->content);
+}
+
 static void say_retry(text_t *text, const ik_agent_event_t *event)
 {
     begin_saying(text);
@@ -112,11 +152,13 @@ static void on_event(void *state, int64_t agent, const ik_agent_event_t *event)
         print_answer(text, event);
         break;
     case IK_AGENT_TOOL_STARTED:
-        say(text, "> ", event->message->content);
+        say_call(text, event->message->content);
         break;
     case IK_AGENT_MESSAGE: /* answers were printed as they arrived */
-        if (ik_msg_is(event->message, IK_MSG_TOOL_RESULT)) {
-            say(text, "< ", event->message->content);
+        if (ik_msg_is(event->message, IK_MSG_TOOL_CALL)) {
+            expect_call(text, event->message);
+        } else if (ik_msg_is(event->message, IK_MSG_TOOL_RESULT)) {
+            say_result(text, event->message);
         }
         break;
     case IK_AGENT_RETRY:

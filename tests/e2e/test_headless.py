@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import socket
@@ -188,6 +189,19 @@ class TextOutput(AgentTest):
         self.assertEqual(done.err.splitlines(), [
             '> glob(pattern="*.c")', "< 1 file found", "> nosuch()",
             "< failed: Tool 'nosuch' not found", "Attempt 2 of 5 in 0.0 s: HTTP 500: Not now."])
+
+    def test_a_denied_call_is_named(self):
+        """It does not start, and is shown before its result like any other."""
+        self.write("project/a.c")
+        done = self.ask_text([Answer(calls=[
+            Call("bash", {"command": "true", "permissions": "network"}),
+            Call("glob", {"pattern": "*.c"}),
+            Call("bash", {"command": "false", "permissions": "all"})]), Answer("Done.")])
+        lines = [re.sub(r"^(< failed: This call).*", r"\1", line) for line in done.err.splitlines()]
+        self.assertEqual(lines, [
+            '> bash(command="true", permissions="network")', "< failed: This call",
+            '> glob(pattern="*.c")', "< 1 file found",
+            '> bash(command="false", permissions="all")', "< failed: This call"])
 
     def test_a_retry_without_a_status_or_a_message_of_its_own(self):
         done = self.ask_text([Answer("x", wire=Wire(cut_after=0)), Answer("Done.")])
