@@ -476,17 +476,20 @@ ik_mcp_t *ik_cli_servers(ik_cli_t *cli, bool trust)
     return cli->mcp;
 }
 
-res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
+res_t ik_cli_discover(ik_cli_t *cli, const ik_cli_discover_options_t *options,
                       const ik_tool_discovery_result_t **out)
 {
-    ik_tool_discovery_options_t options = {.paths = cli->paths,
-                                           .config = cli->config,
-                                           .host = cli->host,
-                                           .confinement = cli->confinement,
-                                           .servers = ik_mcp_supplier(ik_cli_servers(cli, trust)),
-                                           .refresh = refresh,
-                                           .trust_project = trust};
-    TRY(ik_tool_discovery_run(cli->ctx, &options, out));
+    bool quiet = options->quiet;
+    ik_tool_discovery_options_t discovery = {.paths = cli->paths,
+                                             .config = cli->config,
+                                             .host = cli->host,
+                                             .confinement = cli->confinement,
+                                             .refresh = options->refresh,
+                                             .trust_project = options->trust};
+    if (options->servers) {
+        discovery.servers = ik_mcp_supplier(ik_cli_servers(cli, options->trust));
+    }
+    TRY(ik_tool_discovery_run(cli->ctx, &discovery, out));
     for (size_t i = 0; i < (*out)->problem_count && !quiet; i++) {
         ik_print_line(stderr, (*out)->problems[i]);
     }

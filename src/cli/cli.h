@@ -191,8 +191,15 @@ res_t ik_cli_args_number(const ik_cli_args_t *args, const char *option, size_t *
 
 /* The servers, which end with the command. trust: also those of an untrusted project. */
 ik_mcp_t *ik_cli_servers(ik_cli_t *cli, bool trust);
-/* Discovers the tools and prints problems and the trust line on stderr (quiet: only the line). */
-res_t ik_cli_discover(ik_cli_t *cli, bool trust, bool refresh, bool quiet,
+typedef struct {
+    bool trust;
+    bool refresh;
+    bool quiet;   /* print only the trust line */
+    bool servers; /* also the tools of servers */
+} ik_cli_discover_options_t;
+
+/* Discovers the tools and prints problems and the trust line on stderr. */
+res_t ik_cli_discover(ik_cli_t *cli, const ik_cli_discover_options_t *options,
                       const ik_tool_discovery_result_t **out);
 
 /* The dialogue of `ikigai setup`; returns the exit status. */

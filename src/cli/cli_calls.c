@@ -53,7 +53,7 @@ static ik_hooks_t *find_hooks(ik_cli_t *cli, ik_cli_calls_t *calls, bool trust)
 }
 
 int ik_cli_calls_prepare(ik_cli_t *cli, const ik_cli_args_t *args, const char *const *allowed,
-                         const char *session_id, ik_cli_calls_t *calls)
+                         const char *session_id, bool servers, ik_cli_calls_t *calls)
 {
     const char *const *warnings;
     ik_permission_rules_t *rules;
@@ -75,7 +75,8 @@ int ik_cli_calls_prepare(ik_cli_t *cli, const ik_cli_args_t *args, const char *c
     for (size_t i = 0; i < warning_count; i++) {
         print_warning(warnings[i]);
     }
-    ready = ik_cli_discover(cli, trust, false, true, &calls->found);
+    ik_cli_discover_options_t discover = {.trust = trust, .quiet = true, .servers = servers};
+    ready = ik_cli_discover(cli, &discover, &calls->found);
     if (is_err(&ready)) {
         return ik_cli_fail(ready.message);
     }

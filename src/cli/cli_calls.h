@@ -13,8 +13,8 @@ typedef struct {
     const char *session_id;
 } ik_cli_calls_t;
 
-/* Finds tools, rules and hooks as the options --mode and --trust say. allowed are the values of
- * --allow, or NULL. Returns IK_CLI_DONE, or the exit status after printing why. calls lives as long
- * as what is made of it. */
+/* Finds tools, with servers also theirs, rules and hooks as the options --mode and --trust say.
+ * allowed are the values of --allow, or NULL. Returns IK_CLI_DONE, or the exit status after
+ * printing why. calls lives as long as what is made of it. */
 int ik_cli_calls_prepare(ik_cli_t *cli, const ik_cli_args_t *args, const char *const *allowed,
-                         const char *session_id, ik_cli_calls_t *calls);
+                         const char *session_id, bool servers, ik_cli_calls_t *calls);

@@ -5,8 +5,7 @@
 #include "cli/cli_calls.h"
 #include "serve/mcp_serve.h"
 
-/* The tools that are offered: all but those of other servers, or those named in a list with commas.
- */
+/* The tools that are offered: all, or those named in a list with commas. */
 static res_t choose_tools(const void *ctx, const ik_tool_registry_t *found, const char *names,
                           ik_tool_registry_t *offered)
 {
@@ -14,8 +13,7 @@ static res_t choose_tools(const void *ctx, const ik_tool_registry_t *found, cons
     char *list = names == NULL ? NULL : ik_sprintf(ctx, ",%s,", names);
     for (size_t i = 0; i < found->count; i++) {
         char *word = ik_sprintf(ctx, ",%s,", found->entries[i]->name);
-        bool is_own = found->entries[i]->source != IK_TOOL_SERVER;
-        if (is_own && (list == NULL || strstr(list, word) != NULL)) {
+        if (list == NULL || strstr(list, word) != NULL) {
             offered->entries[offered->count++] = found->entries[i];
         }
     }
@@ -38,7 +36,8 @@ static int run_serve(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     ik_cli_calls_t calls;
     ik_tool_registry_t offered = {0};
-    int status = ik_cli_calls_prepare(cli, args, NULL, "mcp", &calls);
+    /* Other servers are not asked for theirs: this one may be among them. */
+    int status = ik_cli_calls_prepare(cli, args, NULL, "mcp", false, &calls);
     if (status != IK_CLI_DONE) {
         return status;
     }

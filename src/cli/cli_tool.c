@@ -15,8 +15,10 @@ enum { ARGUMENTS_MAX = 256 * 1024 * 1024 };
 static int run_list(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
-    res_t discovered = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"),
-                                       ik_cli_args_has(args, "--refresh"), false, &found);
+    ik_cli_discover_options_t options = {.trust = ik_cli_args_has(args, "--trust"),
+                                         .refresh = ik_cli_args_has(args, "--refresh"),
+                                         .servers = true};
+    res_t discovered = ik_cli_discover(cli, &options, &found);
     if (is_err(&discovered)) {
         return ik_cli_fail(discovered.message);
     }
@@ -68,7 +70,9 @@ static void print_entry_json(const ik_tool_registry_entry_t *entry)
 static int run_show(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     const ik_tool_discovery_result_t *found;
-    res_t discovered = ik_cli_discover(cli, ik_cli_args_has(args, "--trust"), false, true, &found);
+    ik_cli_discover_options_t options = {
+        .trust = ik_cli_args_has(args, "--trust"), .quiet = true, .servers = true};
+    res_t discovered = ik_cli_discover(cli, &options, &found);
     if (is_err(&discovered)) {
         return ik_cli_fail(discovered.message);
     }
@@ -203,7 +207,7 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     if (is_err(&used)) {
         return ik_cli_misuse(args->command, used.message);
     }
-    int status = ik_cli_calls_prepare(cli, args, allowed, "command-line", &calls);
+    int status = ik_cli_calls_prepare(cli, args, allowed, "command-line", true, &calls);
     if (status != IK_CLI_DONE) {
         return status;
     }

@@ -218,6 +218,19 @@ class Tools(ServeTest):
         client.end()
         self.ikigai("mcp", "serve", "--tools", "s__plain", status=2)
 
+    def test_it_starts_no_other_server(self):
+        """One of the servers may be this one; it would start itself without end."""
+        log = self.path("started")
+        self.config({"mcpServers": {
+            "self": {"command": IKIGAI, "args": ["mcp", "serve"]},
+            "other": {"command": "/bin/sh", "args": ["-c", f"echo x >> {log}"]}}})
+        client = self.client()
+        self.assertIn("bash", json.dumps(client.ask("tools/list")))
+        client.end()
+        self.assertFalse(os.path.exists(log))
+        shown = self.ikigai("mcp", "show", "self").out
+        self.assertIn("self__bash", shown)
+
     def test_a_tool_that_asks(self):
         client = self.client()
         result = client.call("ask_user", {"question": "Why?"})
