@@ -113,6 +113,24 @@ static void print_usage(FILE *stream, const ik_cli_command_t *command)
     talloc_free(usage);
 }
 
+void ik_cli_print_option(const ik_cli_option_t *option)
+{
+    char *text = ik_cli_format_option(NULL, option);
+    printf("  %s\n      %s\n", text, option->help);
+    talloc_free(text);
+}
+
+static void print_command(const ik_cli_command_t *command)
+{
+    print_usage(stdout, command);
+    printf("%s\n", command->help);
+    for (const ik_cli_option_t *o = command->options; o != NULL && o->name != NULL; o++) {
+        fputs(o == command->options ? "\nOptions:\n" : "", stdout);
+        ik_cli_print_option(o);
+    }
+    printf("\nMore: ikigai help %s\n", command->name);
+}
+
 int ik_cli_misuse(const ik_cli_command_t *command, const char *message)
 {
     fprintf(stderr, "ikigai %s: ", command->name);
@@ -437,8 +455,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
         return run_half(argc, argv);
     }
     if (asks_for_help(argc - words, argv + words)) {
-        print_usage(stdout, command);
-        printf("%s\n", command->help);
+        print_command(command);
         return IK_CLI_DONE;
     }
     ik_cli_args_t args = {.command = command,

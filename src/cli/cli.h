@@ -179,6 +179,8 @@ bool ik_cli_resembles_command(const char *words);
 /* IK_ERR_NOT_FOUND with the closest command and how to send the words to a model instead. */
 res_t ik_cli_explain_unknown(const char *words);
 void ik_cli_print_help(void);
+/* A line with the option, and an indented one with its meaning. */
+void ik_cli_print_option(const ik_cli_option_t *option);
 
 /* Options of a command; option must be in its table. */
 bool ik_cli_args_has(const ik_cli_args_t *args, const char *option);

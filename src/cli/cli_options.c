@@ -436,10 +436,7 @@ bool ik_cli_options_parse(const void *ctx, ik_cli_options_t *options, int argc, 
 
 void ik_cli_options_print_help(void)
 {
-    char *text;
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        text = ik_cli_format_option(NULL, &known[i].shown);
-        printf("  %s\n      %s\n", text, known[i].shown.help);
-        talloc_free(text);
+        ik_cli_print_option(&known[i].shown);
     }
 }

@@ -70,6 +70,9 @@ class Help(IkigaiTest):
                 with self.subTest(name=name, words=words):
                     done = self.ikigai(*name.split(), *words)
                     self.assertTrue(done.out.startswith(usage + "\n"), done.out)
+                    self.assertEqual(re.findall(r"^  (--?[a-z-]+)", done.out, re.M),
+                                     re.findall(r"(?<=[ [])--?[a-z][a-z-]*", usage))
+                    self.assertTrue(done.out.endswith(f"\nMore: ikigai help {name}\n"), done.out)
                     self.assertEqual(done.err, "")
 
     def test_help_of_half_a_command(self):
