@@ -468,9 +468,8 @@ typedef struct {
 
 /* The texts also describe what the program does with an action. */
 static const command_t commands[] = {
-    {"sends the draft, to a busy agent with tool results", .keys = {IK_BINDING_ALONE(ENTER)},
-     .run = enter},
-    {"queues it for after the turn; idle: starts a line", .keys = {IK_BINDING_WITH(ALT, ENTER)},
+    {"sends the draft, also into a running turn", .keys = {IK_BINDING_ALONE(ENTER)}, .run = enter},
+    {"sends it after the turn; when idle, starts a line", .keys = {IK_BINDING_WITH(ALT, ENTER)},
      .run = queue},
     {"completes /commands, their arguments and @files", .keys = {IK_BINDING_ALONE(TAB)},
      .run = complete},

@@ -984,7 +984,7 @@ class HelpTest(CommandTest):
         rows = self.enter(t, "/help", "lists all keys")
         keys = rows[rows.index("Keys:") + 1:rows.index("", rows.index("Keys:"))]
         self.assertEqual(keys[0],
-                         "  Enter              sends the draft, to a busy agent with tool results")
+                         "  Enter              sends the draft, also into a running turn")
         for key in ("Esc", "Ctrl-C", "Ctrl-D", "Ctrl-O, PageUp", "Alt-Enter", "Shift-Enter,", "@FILE", "!CMD"):
             self.assertTrue([row for row in keys if row.startswith(f"  {key} ")], key)
         self.assertEqual(rows[-1], "/help keys lists all keys.")

@@ -702,7 +702,7 @@ class HelpTest(ReplTest):
             self.wait_draft(t, "")
         for does, before, behind, expected in (
                 ("starts a new line", "ab", "|", "ab\n|"),
-                ("queues it for after the turn; idle: starts a line", "ab", "|", "ab\n|"),
+                ("sends it after the turn; when idle, starts a line", "ab", "|", "ab\n|"),
                 ("starts a new line and removes the backslash", "ab", "|", "ab\n|"),
                 ("undoes the last change", "gone\x15", "|", "gone|"),
                 ("completes /commands, their arguments and @files", "/syst", "", "/system "),
