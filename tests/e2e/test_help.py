@@ -142,10 +142,14 @@ class Topics(HelpTest):
             self.assertEqual(self.markdown(chapter), written)
 
     def test_chapters_refer_to_chapters(self):
-        """What a link names can be read offline, but for the proofs and figures of the release."""
+        """What a link names can be read offline, but for the proofs and figures of the release. On
+        the screen a link becomes the command that shows it, if its words are the name."""
         for chapter in CHAPTERS:
             for name in re.findall(r"\]\(([\w-]+)\.md[)#]", self.markdown(chapter)):
                 self.assertIn(name, CHAPTERS + ["promises", "benchmarks"], chapter)
+            shown = " ".join(self.help(chapter).split())
+            for name in re.findall(r"ikigai help ([a-z-]+)", shown):
+                self.assertIn(name, CHAPTERS + REFERENCE, chapter)
 
     def test_the_output_of_another_folder_is_the_same(self):
         """Nothing of this machine or user is in the reference."""
