@@ -84,7 +84,7 @@ const ik_config_key_t ik_config_keys[] = {
     {TOP(hidden), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
      "places that confined tools may not read, besides the known ones; a list of paths"},
     {TOP(caches), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
-     "folders of which confined tools see a copy that they may write, besides the known ones; a "
+     "folders that confined tools see as copies, which they may write, besides the known ones; a "
      "list of paths"},
     {TOP(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
      "variables that every tool may see although they are held back"},
