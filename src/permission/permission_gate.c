@@ -137,6 +137,14 @@ static void decide_plan(decision_t *decision)
 
 /* --- questions --------------------------------------------------------------------------- */
 
+/* The answer is yes. It gives nothing in plan mode, which may have begun since the question. */
+static void grant(decision_t *decision)
+{
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    bool plans = options->mode_of(options->data, decision->agent) == IK_MODE_PLAN;
+    (plans ? decide_plan : run)(decision);
+}
+
 static void on_answer(void *data, ik_permission_answer_t answer, const char *text)
 {
     decision_t *decision = data;
@@ -148,12 +156,7 @@ static void on_answer(void *data, ik_permission_answer_t answer, const char *tex
         }
     }
     if (answer == IK_PERMISSION_YES || answer == IK_PERMISSION_ALWAYS) {
-        bool plans = options->mode_of(options->data, decision->agent) == IK_MODE_PLAN;
-        if (plans) { /* since the question was asked */
-            decide_plan(decision);
-        } else {
-            run(decision);
-        }
+        grant(decision);
         return;
     }
     int64_t agent = decision->agent;
@@ -189,7 +192,7 @@ static void ask(decision_t *decision, const char *wants)
     const ik_permission_gate_options_t *options = &decision->gate->options;
     ik_permission_extra_t extra = decision->call.extra;
     if (options->allow_all) {
-        run(decision);
+        grant(decision);
         return;
     }
     if (options->unattended) {

@@ -232,6 +232,14 @@ class Calls(HookTest):
         self.answering("before_tool", "d", {"decision": "block", "reason": "never"})
         self.assertEqual(self.call("echo x", "--allow", "all")[1]["error"], "not today")
 
+    def test_a_question_that_is_answered_with_yes_widens_no_plan(self):
+        self.answering("before_tool", "a", {"decision": "ask"})
+        _, envelope = self.call("echo x >f", "--mode", "plan", "--allow", "all")
+        self.assertTrue(envelope["confined"].startswith("plan mode: "), envelope)
+        self.ikigai("tool", "run", "bash", '{"command": "echo x >f"}', "--mode", "plan", "--allow",
+                    "all")
+        self.assertEqual(os.listdir(self.project), [])
+
     def test_what_a_hook_says_about_a_call(self):
         self.answering("before_tool", "a", {"context": ["one", "", "two"]})
         self.answering("after_tool", "a", {"hookSpecificOutput": {"additionalContext": "three"}})
