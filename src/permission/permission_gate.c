@@ -187,23 +187,36 @@ static char *find_reason(const decision_t *decision)
     return ik_sanitise_write_out(decision, reason, len);
 }
 
+/* What lets a call run where there is no user to ask. A hook's question is asked in every mode and
+ * overrides rules. */
+static const char *find_remedy(const decision_t *decision)
+{
+    const ik_permission_gate_options_t *options = &decision->gate->options;
+    bool hook_asks = decision->hooks == IK_HOOK_ASK;
+    ik_permission_extra_t extra = decision->call.extra;
+    if (options->remedy != NULL) {
+        return hook_asks ? options->remedy
+                         : ik_sprintf(decision, "%s, or %s", options->remedy, options->full_remedy);
+    }
+    return hook_asks || extra == IK_PERMISSION_ALL ? "pass --allow all"
+           : extra == IK_PERMISSION_NETWORK        ? "pass --allow network"
+                                                   : "pass --allow all or --mode full";
+}
+
 static void ask(decision_t *decision, const char *wants)
 {
     const ik_permission_gate_options_t *options = &decision->gate->options;
-    ik_permission_extra_t extra = decision->call.extra;
     if (options->allow_all) {
         grant(decision);
         return;
     }
     if (options->unattended) {
-        const char *flag = extra == IK_PERMISSION_NETWORK ? "--allow network"
-                           : extra == IK_PERMISSION_ALL   ? "--allow all"
-                                                          : "--allow all or --mode full";
-        char *pass = ik_sprintf(decision, "pass %s", flag);
+        const char *said = decision->hooks == IK_HOOK_ASK ? decision->hook_reason : NULL;
         deny(decision, ik_sprintf(decision,
-                                  "This call needs the user's permission (%s), and there is no "
+                                  "This call needs the user's permission (%s%s%s), and there is no "
                                   "user to ask: %s",
-                                  wants, options->remedy == NULL ? pass : options->remedy));
+                                  wants, said == NULL ? "" : "; a hook asks: ",
+                                  said == NULL ? "" : said, find_remedy(decision)));
         return;
     }
     char *rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);

@@ -38,9 +38,10 @@ typedef struct {
     ik_hooks_t *hooks; /* NULL: none */
     ik_permission_rules_t *rules;
     const ik_config_t *config;
-    bool unattended;    /* there is no user: what would be asked is denied */
-    const char *remedy; /* for what is denied so; NULL: the options of ikigai -p */
-    bool allow_all;     /* --allow all: every question is answered with yes */
+    bool unattended;         /* there is no user: what would be asked is denied */
+    const char *remedy;      /* for what is denied so; NULL: the options of ikigai -p */
+    const char *full_remedy; /* another one, unless a hook asks; with remedy */
+    bool allow_all;          /* --allow all: every question is answered with yes */
     ik_mode_t (*mode_of)(void *data, int64_t agent);
     /* Asks the user; on_answer is called once, from the loop. Freeing the returned object withdraws
      * the question. */

@@ -239,7 +239,8 @@ void ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options)
     gate.ask = ik_mcp_serve_question_permit;
     gate.warn = warn;
     gate.data = server;
-    gate.remedy = "use a client that can ask its user, or start ikigai mcp serve with --mode full";
+    gate.remedy = "use a client that can ask its user";
+    gate.full_remedy = "start ikigai mcp serve with --mode full";
     server->options = options;
     server->unattended = ik_permission_gate_create(server, &gate);
     gate.unattended = false;

@@ -225,9 +225,14 @@ class Calls(HookTest):
         self.answering("before_tool", "a", {"decision": "approve"})
         self.assertTrue(self.call("touch a", "--mode", "ask")[1]["tool_success"])
         self.answering("before_tool", "b", {"decision": "ask"})
-        self.assertIn("there is no user to ask", self.call()[1]["error"])
-        self.assertIn("there is no user to ask", self.call("echo x", "--mode", "full")[1]["error"])
+        asked = {"": "write", "full": "run"}
+        for mode, wants in asked.items():
+            error = self.call("echo x", *(["--mode", mode] if mode else []))[1]["error"]
+            self.assertEqual(error, f"This call needs the user's permission ({wants}), and there is "
+                                    "no user to ask: pass --allow all")
         self.assertTrue(self.call("echo x", "--allow", "all")[1]["tool_success"])
+        self.answering("before_tool", "b", {"decision": "ask", "reason": "is this wise?"})
+        self.assertIn("(write; a hook asks: is this wise?)", self.call()[1]["error"])
         self.answering("before_tool", "c", deny)
         self.answering("before_tool", "d", {"decision": "block", "reason": "never"})
         self.assertEqual(self.call("echo x", "--allow", "all")[1]["error"], "not today")

@@ -620,6 +620,12 @@ esac
         self.assertEqual(read["structuredContent"], {"output": "two\n"})
         self.assertEqual(read["_meta"]["ikigai/notes"]["hook"], "b it is\nWell read.")
         client.end()
+        self.hook("before_tool", "careful", "cat >/dev/null; echo '{\"decision\": \"ask\"}'")
+        client = self.client("--mode", "full")
+        asked = client.call("file_read", {"file_path": "b"})["structuredContent"]["error"]
+        self.assertTrue(asked.endswith("no user to ask: use a client that can ask its user"), asked)
+        client.end()
+        os.remove(self.path("home/.ikigai/hooks/before_tool/careful"))
         payload = json.loads(self.read("log").splitlines()[0])
         self.assertEqual((payload["session_id"], payload["tool_name"], payload["tool_input"],
                           payload["permission_mode"], payload["cwd"]),
