@@ -36,17 +36,31 @@ static int compare_hits(const void *a, const void *b)
                                          : strcmp(first->entry->name, second->entry->name);
 }
 
+/* How the text contains the word: 2 as a word of its own, 1 as part of another, 0 not at all. */
+static int find_word(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+    int found = 0;
+    for (const char *at = text; found < 2 && (at = strcasestr(at, word)) != NULL; at++) {
+        bool alone =
+            (at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[len]);
+        found = alone ? 2 : 1;
+    }
+    return found;
+}
+
 /* A word in the name counts more than one in the description; 0: none was found. */
 static int rate(const ik_tool_registry_entry_t *entry, char *const *words, size_t count)
 {
+    enum { EXACT = 200, NAMED = 4 };
     int score = 0;
     for (size_t i = 0; i < count; i++) {
-        bool named =
-            strcasestr(entry->name, words[i]) != NULL || strcasestr(entry->tool, words[i]) != NULL;
-        bool told = strcasestr(entry->schema->description, words[i]) != NULL;
+        int named = find_word(entry->name, words[i]);
+        int raw = find_word(entry->tool, words[i]);
         bool exact =
             strcasecmp(entry->name, words[i]) == 0 || strcasecmp(entry->tool, words[i]) == 0;
-        score += (exact ? 100 : 0) + (named ? 4 : 0) + (told ? 1 : 0);
+        score += (exact ? EXACT : 0) + NAMED * (named > raw ? named : raw) +
+                 find_word(entry->schema->description, words[i]);
     }
     return score;
 }

@@ -789,6 +789,16 @@ class Search(McpTest):
         self.assertEqual(listed["tool_search"]["source"], "system")
         self.assertEqual(len([n for n in listed if n.startswith("s__")]), 151)
 
+    def test_whole_words_come_first(self):
+        tools = [{"name": f"t{i}", "description": f"Turns wheel {i}. Loud.", "inputSchema": {}}
+                 for i in range(200)]
+        tools += [{"name": "unlist", "inputSchema": {}}, {"name": "list-files", "inputSchema": {}}]
+        turn = self.calls(("tool_search", {"query": "wheel 7"}), ("tool_search", {"query": "list"}),
+                          servers={"s": self.server({"tools": tools})})
+        names = [[t["name"] for t in e["result"]["tools"]] for e in turn.envelopes()]
+        self.assertEqual((names[0][0], len(names[0])), ("s__t7", 8))
+        self.assertEqual(names[1], ["s__list_files", "s__unlist"])
+
     def test_forty_are_sent_as_they_are(self):
         tools = [{"name": f"t{i}", "inputSchema": {"type": "object"}} for i in range(40)]
         turn = self.calls(servers={"s": self.server({"tools": tools})})
