@@ -204,7 +204,7 @@ static const char *name_tool(const void *ctx, const char *text, size_t len)
     return name;
 }
 
-/* A list, or names with commas or blanks between them. NULL: all tools. */
+/* A list, or names with commas or blanks between them. NULL: all tools, as without the key. */
 static const char *const *read_tools(const void *ctx, const ik_front_matter_entry_t *entry)
 {
     bool none = entry != NULL && entry->flow != NULL; /* "[]" */
@@ -221,6 +221,9 @@ static const char *const *read_tools(const void *ctx, const ik_front_matter_entr
             size_t len = strcspn(at, ", \t\r\n");
             tools = ik_resize_array(ctx, tools, const char *, count + 2);
             tools[count] = name_tool(tools, at, len);
+            if (strcmp(tools[count], "*") == 0) {
+                return NULL;
+            }
             count += *tools[count] != '\0';
             at = at[len] == '\0' ? NULL : at + len + 1;
         }

@@ -168,13 +168,17 @@ class Files(SubagentTest):
         self.assertEqual(self.outcome(dict(parts), "--trust")["text"], "Hi.")
 
     def test_a_file_without_tools(self):
-        """An empty list names no tool; an empty value is none."""
+        """An empty list names no tool; an empty value is none, and "*" means all of them."""
         self.define("none", "description: Thinks\ntools: []")
         self.define("all", "description: Works\ntools:")
-        turn, cast = self.play({"Go": [Answer(calls=[agent("x", agent="none"), agent("y", agent="all")]),
-                                       Answer("Oh.")], "x": [Answer("X.")], "y": [Answer("Y.")]})
+        self.define("star", 'description: Works\ntools: ["*"]')
+        turn, cast = self.play({"Go": [Answer(calls=[agent("x", agent="none"), agent("y", agent="all"),
+                                                     agent("z", agent="star")]), Answer("Oh.")],
+                                "x": [Answer("X.")], "y": [Answer("Y.")], "z": [Answer("Z.")]})
         self.assertEqual(sent_tools(cast.requests["x"][0]), [])
-        self.assertEqual(sent_tools(cast.requests["y"][0]), sent_tools(cast.requests["Go"][0]))
+        for prompt in ("y", "z"):
+            self.assertEqual(sent_tools(cast.requests[prompt][0]),
+                             sent_tools(cast.requests["Go"][0]), prompt)
 
     def test_without_files(self):
         turn, cast = self.play({"Go": [Answer("Hi.")]})
