@@ -195,12 +195,14 @@ const char *ik_workspace_resolve_answer(const ik_question_t *question, const cha
     }
     unsigned long number = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
     bool numbered = number > 0 && end[strspn(end, " \t\n")] == '\0';
+    const char *named = NULL; /* a choice may be called like the number of another one */
     for (size_t i = 0; choices != NULL && choices[i] != NULL; i++) {
-        if ((numbered && i + 1 == number) || strcasecmp(text, choices[i]) == 0) {
+        if (numbered && i + 1 == number) {
             return choices[i];
         }
+        named = named == NULL && strcasecmp(text, choices[i]) == 0 ? choices[i] : named;
     }
-    return text;
+    return named == NULL ? text : named;
 }
 
 void ik_workspace_answer(ik_workspace_t *workspace, const char *text)

@@ -77,6 +77,15 @@ class Keys(AskTest):
                          ["blue", "neither", "n12", "as before", "3 apples", None])
         self.assertEqual(answers[-1]["error_code"], "DECLINED")
 
+    def test_choices_that_are_numbers(self):
+        """The number before a choice counts, not a choice that is called like it."""
+        t = self.ask({"question": "How many?", "choices": ["2", "1", "4"]})
+        t.wait_for(re.compile(r"^  2  1$", re.M))
+        t.send("2")
+        t.wait_for("It is over.")
+        self.assertEqual(self.leave(t), 0)
+        self.assertEqual(self.outcomes(), [{"answer": "1"}])
+
     def test_a_message_being_typed_is_no_answer(self):
         """The question waits until the user pauses; what was typed is sent as a message or kept."""
         self.tool("slow", "sys.stdin.read()\n"
