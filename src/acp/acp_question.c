@@ -1,4 +1,5 @@
 /* Questions to the user, at the editor: permission for a tool call, or a form. */
+#include <stdio.h>
 #include <string.h>
 
 #include "acp/acp_state.h"
@@ -76,6 +77,25 @@ static void ask_permission(ik_acp_session_t *session, const ik_permission_questi
 
 /* --- forms ------------------------------------------------------------------------------- */
 
+/* Answers a tool's question. A choice is answered by its number, because its text may be the number
+ * of another one. */
+static void answer_tool(ik_acp_session_t *session, const ik_question_t *question, const char *text)
+{
+    char number[24];
+    for (size_t i = 0; question->choices != NULL && question->choices[i] != NULL; i++) {
+        if (strcmp(question->choices[i], text) == 0) {
+            snprintf(number, sizeof(number), "%zu", i + 1);
+            text = number;
+            break;
+        }
+    }
+    if (ik_workspace_resolve_answer(question, text) == NULL) { /* blank */
+        ik_workspace_decline(session->workspace);
+    } else {
+        ik_workspace_answer(session->workspace, text);
+    }
+}
+
 static void on_form(void *data, const ik_rpc_answer_t *answer)
 {
     ik_acp_session_t *session = data;
@@ -91,10 +111,10 @@ static void on_form(void *data, const ik_rpc_answer_t *answer)
         return;
     }
     char *text = answer->failed ? NULL : ik_elicitation_read_answer(session, answer->result);
-    bool blank = text != NULL && question->tool != NULL &&
-                 ik_workspace_resolve_answer(question, text) == NULL;
-    if (text == NULL || blank) {
+    if (text == NULL) {
         ik_workspace_decline(session->workspace);
+    } else if (question->tool != NULL) {
+        answer_tool(session, question, text);
     } else {
         ik_workspace_answer(session->workspace, text);
     }

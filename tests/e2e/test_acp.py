@@ -530,6 +530,13 @@ class Questions(AcpTest):
             result, _ = self.ask_user(answer)
             self.assertEqual(result["error_code"], "DECLINED", answer)
 
+    def test_choices_that_are_numbers(self):
+        self.QUESTION = Answer(calls=[Call("ask_user", {"question": "How many?",
+                                                        "choices": ["2", "1", "4"]})])
+        for choice in ("1", "2", "4"):
+            result, _ = self.ask_user({"action": "accept", "content": {"answer": choice}})
+            self.assertEqual(result, {"answer": choice})
+
     def test_an_editor_without_forms(self):
         """An empty object means none, unlike in MCP."""
         for capabilities in ({}, {"elicitation": {}}, {"elicitation": None}):
