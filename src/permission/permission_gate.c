@@ -219,7 +219,9 @@ static void ask(decision_t *decision, const char *wants)
                                   said == NULL ? "" : said, find_remedy(decision)));
         return;
     }
-    char *rule = ik_permission_rules_suggest(decision, options->rules, &decision->call);
+    char *rule = decision->hooks == IK_HOOK_ASK /* it would ask again, whatever the rules say */
+                     ? NULL
+                     : ik_permission_rules_suggest(decision, options->rules, &decision->call);
     decision->rule = rule;
     decision->question = (ik_permission_question_t){
         .agent = decision->agent,

@@ -661,13 +661,15 @@ class InTheTerminal(ReplTest):
         self.assertEqual(self.leave(t), 0)
 
     def test_calls(self):
-        """A hook has the user asked, gives a reason, and is ended by Esc."""
+        """A hook has the user asked, gives a reason, and is ended by Esc. A rule would not silence it, so
+        none is offered."""
         self.hook("before_tool", "ask", "case $(cat) in *slow*) exec sleep 300;; *never*) echo never >&2; "
                                         "exit 2;; *) echo '{\"decision\":\"ask\",\"reason\":\"really\"}';; esac\n")
         calls = [Answer(calls=[Call("bash", {"command": f"echo {word}"})]) for word in ("one", "never", "slow")]
         t = self.ready([calls[0], Answer("First."), calls[1], Answer("Second."), calls[2]])
         t.send("go\r")
         t.wait_for("really")
+        t.wait_for("y once · n no")
         t.send("y")
         t.wait_for("First.")
         self.say(t, "again", "Second.")
