@@ -229,6 +229,12 @@ void ik_host_request_charge(ik_host_request_t *request, const char *model, const
     options->on_charge(options->data, model, usage, cost);
 }
 
+void ik_host_request_confine(ik_host_request_t *request, const char *confined)
+{
+    const ik_host_channel_options_t *options = &request->channel->options;
+    options->on_confined(options->data, confined);
+}
+
 /* False: the parameter is missing. */
 static bool find_param(const ik_host_request_t *request, const char *name, ik_json_span_t *value)
 {

@@ -36,6 +36,7 @@ typedef struct {
     const char *folder;
     const char *const *env;
     const uint64_t *limits; /* IK_KEEPER_LIMITS */
+    const char *confined;   /* what the call is confined to; NULL: it is not */
 } ik_host_caller_t;
 
 /* An open request. It is a talloc context, which is freed when the request is answered, cancelled
@@ -77,6 +78,10 @@ void ik_host_request_progress(ik_host_request_t *request, const char *text);
 void ik_host_request_charge(ik_host_request_t *request, const char *model, const ik_usage_t *usage,
                             double cost);
 
+/* The answer tells of a process that was confined to this, so that the result of the call says this
+ * and not what the call itself is confined to. NULL: the process is not confined. */
+void ik_host_request_confine(ik_host_request_t *request, const char *confined);
+
 /* Read a parameter; a missing or null one leaves *out as it is. False: the parameter is wrong, or
  * missing and required; the request was answered with INVALID_REQUEST and is gone. Texts are on
  * request and contain no NUL. */
@@ -110,6 +115,8 @@ typedef struct {
     void (*on_open)(void *data, bool open);
     /* See ik_host_request_charge. */
     void (*on_charge)(void *data, const char *model, const ik_usage_t *usage, double cost);
+    /* See ik_host_request_confine. */
+    void (*on_confined)(void *data, const char *confined);
     void *data;
 } ik_host_channel_options_t;
 

@@ -33,7 +33,7 @@ typedef struct {
     ik_timer_t *deliver;      /* delivers the result of a process that could not be started */
     ik_tool_result_t result;
     ik_host_channel_t *channel;    /* NULL: the tool has none */
-    char *confined;                /* the limits of its room, may be ""; NULL: unconfined */
+    char *confined;                /* what its result tells of limits, may be ""; NULL: none */
     ik_confinement_watch_t *watch; /* over protected places; NULL: unconfined */
     void (*on_progress)(void *data, const char *text, size_t len);
     void (*on_end)(void *data, const ik_tool_result_t *result);
@@ -244,7 +244,7 @@ static void tell_confinement(call_t *call)
         call->result.envelope =
             ik_tool_wrap_add_confined(call->result.owner, call->result.envelope, call->confined);
     }
-    const char *appeared = ik_confinement_changes(call, call->watch);
+    const char *appeared = call->watch == NULL ? NULL : ik_confinement_changes(call, call->watch);
     if (appeared != NULL) {
         call->result.envelope =
             ik_tool_wrap_add_note(call->result.owner, call->result.envelope, appeared);
@@ -369,6 +369,13 @@ static void on_charge(void *data, const char *model, const ik_usage_t *usage, do
     }
 }
 
+static void on_confined(void *data, const char *confined)
+{
+    call_t *call = data;
+    talloc_free(call->confined);
+    call->confined = confined == NULL ? NULL : ik_strdup(call, confined);
+}
+
 /* An open request stops the clocks of the call. */
 static void on_channel_open(void *data, bool open)
 {
@@ -392,6 +399,7 @@ static res_t open_channel(call_t *call, const ik_tool_registry_entry_t *entry,
         .caller = {.agent = request->agent, .tool = entry->name, .call_id = request->call_id},
         .on_open = on_channel_open,
         .on_charge = on_charge,
+        .on_confined = on_confined,
         .data = call,
     };
     if ((options.declared & IK_HOST_JOB) != 0) {
@@ -400,6 +408,8 @@ static res_t open_channel(call_t *call, const ik_tool_registry_entry_t *entry,
         options.caller.folder = call->context->folder;
         options.caller.env = tool_environment(call, request, true);
         options.caller.limits = call->keeper_limits;
+        options.caller.confined =
+            request->confined == NULL ? NULL : ik_strdup(call, request->confined);
     }
     return ik_host_channel_create(call, &options, tool_end, &call->channel);
 }

@@ -34,6 +34,7 @@ typedef struct {
     ik_workspace_t *workspace;
     char id[ID_LENGTH + 1];
     char *command;
+    char *confined;        /* what it is confined to; NULL: it is not */
     ik_process_t *process; /* NULL: it has ended */
     bool ending;           /* it was asked to */
     int exit_code;         /* -1: not known */
@@ -144,6 +145,7 @@ static void answer(ik_host_request_t *request, job_t *job, bool timed_out)
         ik_json_add_number(&out, "total_bytes", (int64_t)total);
     }
     ik_buffer_append_text(&out, timed_out ? ",\"timed_out\":true}" : "}");
+    ik_host_request_confine(request, job->confined);
     ik_host_request_succeed(request, out.data, out.len);
 }
 
@@ -291,6 +293,8 @@ static void start_job(ik_workspace_t *workspace, ik_host_request_t *request)
     job_t *job = ik_new(jobs, job_t);
     job->workspace = workspace;
     job->command = ik_strdup(job, command);
+    job->confined =
+        request->caller->confined == NULL ? NULL : ik_strdup(job, request->caller->confined);
     job->exit_code = -1;
     job->started_ms = ik_clock_now_ms();
     do {

@@ -102,6 +102,15 @@ class Headless(AgentTest):
         self.assertEqual(results[13], {"error": "Missing parameter 'job' for the action 'wait'",
                                        "error_code": "INVALID_ARG"})
 
+    def test_what_a_job_was_confined_to(self):
+        """The limits of the job, not those of the tool that asks for it."""
+        script = [background("exit 3"), job("wait"), background("exit 3", permissions="all"), job("wait"),
+                  Call("job", {"action": "list"})]
+        turn = self.ask(Script(*script), "--allow", "all")
+        confined = [envelope.get("confined") for envelope in turn.envelopes()]
+        self.assertEqual(confined, [None, f"writes only in {self.project} and /tmp, no network", None, None,
+                                    None])
+
     def test_end_and_what_is_left_running(self):
         """The whole tree ends, with job end and with ikigai."""
         naps = [nap() for _ in range(4)]
