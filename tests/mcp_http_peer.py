@@ -42,7 +42,8 @@ def is_modern(body):
 class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
                  status=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
-                 change=None, breaks=0, era_first=False, refusal=None, settles=0):
+                 change=None, breaks=0, era_first=False, refusal=None, settles=0,
+                 redirect=None):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object", "properties": {
@@ -51,6 +52,7 @@ class McpHttp:
         self.stream, self.change, self.changed, self.stopped = stream, change, False, False
         self.breaks, self.era_first, self.refusal = breaks, era_first, refusal
         self.settles, self.settled = settles, settles == 0
+        self.redirect = redirect  # a status and the address for everything but /mcp/
         self.said = threading.Condition()
         self.missing = None
         self.requests, self.sessions, self.kept = [], [], {}
@@ -88,6 +90,10 @@ class McpHttp:
                 self.wfile.write(b"0\r\n\r\n")
 
             def refused(self):
+                if peer.redirect and self.path != "/mcp/":
+                    status, location = peer.redirect
+                    self.answer(status, Location=location)
+                    return True
                 if peer.status:
                     self.answer(peer.status, b"no", Content_Type="text/plain")
                     return True

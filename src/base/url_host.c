@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/alloc.h"
+
 ik_url_host_t ik_url_host_find(const char *url)
 {
     const char *scheme = strstr(url, "://");
@@ -19,4 +21,19 @@ ik_url_host_t ik_url_host_find(const char *url)
 bool ik_url_host_is(ik_url_host_t host, const char *name)
 {
     return host.len == strlen(name) && strncasecmp(host.text, name, host.len) == 0;
+}
+
+char *ik_url_host_redirect(const void *ctx, const char *url, const char *location)
+{
+    size_t origin = (size_t)(ik_url_host_find(url).end - url);
+    if (location == NULL) {
+        return NULL;
+    }
+    size_t len = strcspn(location, "#");
+    if (location[0] == '/' && location[1] != '/') {
+        return ik_sprintf(ctx, "%.*s%.*s", (int)origin, url, (int)len, location);
+    }
+    bool same = len > origin && strncasecmp(location, url, origin) == 0 &&
+                (location[origin] == '/' || location[origin] == '?');
+    return same ? ik_strndup(ctx, location, len) : NULL;
 }

@@ -20,3 +20,6 @@ typedef struct {
 ik_url_host_t ik_url_host_find(const char *url);
 /* Compares without regard to case. */
 bool ik_url_host_is(ik_url_host_t host, const char *name);
+/* Where a redirect from url leads, on ctx; NULL: to another scheme, host or port, to a path that is
+ * relative to that of url, or nowhere. location is the header of that name; NULL: there is none. */
+char *ik_url_host_redirect(const void *ctx, const char *url, const char *location);

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/url_host.h"
 #include "provider/sse.h"
 
 enum {
@@ -43,7 +44,8 @@ struct stream {
     ik_sse_t *sse;
     ik_buffer_t body;
     char *challenge;
-    char *last_id; /* of events; NULL: none */
+    char *location; /* of a redirect; NULL: it is none */
+    char *last_id;  /* of events; NULL: none */
     int64_t retry_ms;
     int64_t opened_ms;
     int failures;
@@ -57,6 +59,7 @@ struct ik_mcp_http {
     char *session; /* NULL: none */
     char *version; /* NULL: not agreed yet */
     bool modern;
+    int redirects;
     bool retired;
     ik_timer_t *end; /* frees it */
     stream_t *streams;
@@ -261,7 +264,10 @@ static void finish(stream_t *stream, const ik_http_end_t *end)
         fail(stream, IK_MCP_HTTP_LOGIN, "it wants a login");
     } else if (stream->status >= 500 || stream->status < 200 ||
                (stream->status >= 300 && stream->status < 400)) {
-        char *why = ik_sprintf(NULL, "it answered with HTTP status %d", stream->status);
+        bool redirects = stream->status >= 300 && stream->status < 400 && stream->location != NULL;
+        char *why =
+            ik_sprintf(NULL, "it answered with HTTP status %d%s%.300s", stream->status,
+                       redirects ? ", a redirect to " : "", redirects ? stream->location : "");
         fail(stream, IK_MCP_HTTP_LOST, why);
         talloc_free(why);
     } else if (stream->status >= 400) {
@@ -286,11 +292,35 @@ static void finish(stream_t *stream, const ik_http_end_t *end)
     }
 }
 
+/* Sends the request, and all that follow, to the address that the server names. Many servers name
+ * their own with a slash at its end. */
+static bool follow_redirect(stream_t *stream, const ik_http_end_t *end)
+{
+    ik_mcp_http_t *http = stream->http;
+    bool keeps_method = stream->status == 307 || stream->status == 308;
+    char *url = keeps_method && end->outcome == IK_HTTP_DONE &&
+                        http->redirects < IK_MCP_HTTP_REDIRECTS_MAX && !http->retired
+                    ? ik_url_host_redirect(http, http->url, stream->location)
+                    : NULL;
+    if (url == NULL) {
+        return false;
+    }
+    http->redirects++;
+    talloc_free(http->url);
+    http->url = url;
+    ik_buffer_reset(&stream->body);
+    open_stream(stream);
+    return true;
+}
+
 static void on_end(void *data, const ik_http_end_t *end)
 {
     stream_t *stream = data;
     ik_mcp_http_t *http = stream->http;
     bool greets = stream->greets;
+    if (follow_redirect(stream, end)) {
+        return;
+    }
     finish(stream, end);
     if (greets && !http->retired) { /* refused or lost: what is sent next will show why */
         http->options.on_initialized(http->options.data);
@@ -323,6 +353,7 @@ static void on_head(void *data, const ik_http_head_t *head)
     const char *type = ik_http_head_value(head, "Content-Type");
     const char *session = ik_http_head_value(head, "Mcp-Session-Id");
     const char *challenge = ik_http_head_value(head, "WWW-Authenticate");
+    const char *location = ik_http_head_value(head, "Location");
     stream->status = ik_http_head_status(head);
     bool good = stream->status >= 200 && stream->status < 300;
     stream->events = good && is_type(type, "text/event-stream");
@@ -336,6 +367,8 @@ static void on_head(void *data, const ik_http_head_t *head)
         http->session = ik_strdup(http, session);
     }
     stream->challenge = challenge == NULL ? NULL : ik_strdup(stream, challenge);
+    talloc_free(stream->location);
+    stream->location = location == NULL ? NULL : ik_strdup(stream, location);
     if (good && stream->greets && !http->retired) { /* some servers never end this answer */
         stream->greets = false;
         http->options.on_initialized(http->options.data);

@@ -1,13 +1,16 @@
 /*
  * The streamable HTTP transport of MCP: every message of ours is a POST, and what the server sends
  * comes in the answers, as JSON or as server-sent events, and on a stream of its own. A stream that
- * breaks before the answer has come is resumed where the protocol allows it.
+ * breaks before the answer has come is resumed where the protocol allows it. Redirects that keep
+ * the method and lead to the same origin are followed, so that credentials stay there.
  */
 #pragma once
 
 #include "io/http.h"
 #include "rpc/mcp_version.h"
 #include "rpc/rpc.h"
+
+enum { IK_MCP_HTTP_REDIRECTS_MAX = 5 }; /* of a connection */
 
 typedef struct ik_mcp_http ik_mcp_http_t;
 

@@ -245,8 +245,10 @@ static void on_head(void *data, const ik_http_head_t *head)
 {
     ik_mcp_oauth_exchange_t *exchange = data;
     const char *challenge = ik_http_head_value(head, "WWW-Authenticate");
+    const char *location = ik_http_head_value(head, "Location");
     exchange->status = ik_http_head_status(head);
     exchange->challenge = challenge == NULL ? NULL : ik_strdup(exchange, challenge);
+    exchange->location = location == NULL ? NULL : ik_strdup(exchange, location);
 }
 
 static bool on_body(void *data, const char *bytes, size_t len)

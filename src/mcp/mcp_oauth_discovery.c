@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/url_host.h"
 #include "mcp/mcp_http.h"
 #include "mcp/mcp_oauth_state.h"
 
@@ -151,7 +152,8 @@ static res_t find_authority(const ik_mcp_oauth_login_t *login, const void *ctx,
 
 /* Sends the server an opening, for its challenge. A server of the modern era may refuse the one of
  * the legacy era for its own sake. */
-static ik_mcp_oauth_exchange_t *knock(const ik_mcp_oauth_login_t *login, const void *ctx)
+static ik_mcp_oauth_exchange_t *knock_at(const ik_mcp_oauth_login_t *login, const void *ctx,
+                                         const char *url)
 {
     static const char initialize[] =
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
@@ -170,12 +172,29 @@ static ik_mcp_oauth_exchange_t *knock(const ik_mcp_oauth_login_t *login, const v
     ik_mcp_oauth_exchange_t *exchange =
         protocol == IK_CONFIG_PROTOCOL_MODERN
             ? NULL
-            : ik_mcp_oauth_fetch(login, ctx, login->url, json, initialize, NULL);
+            : ik_mcp_oauth_fetch(login, ctx, url, json, initialize, NULL);
     bool refused = exchange != NULL && !exchange->failed && exchange->status >= 400 &&
                    exchange->status < 500 && exchange->status != 401 && exchange->status != 403;
     return exchange == NULL || (refused && protocol == IK_CONFIG_PROTOCOL_AUTO)
-               ? ik_mcp_oauth_fetch(login, ctx, login->url, json, discover_modern, modern_headers)
+               ? ik_mcp_oauth_fetch(login, ctx, url, json, discover_modern, modern_headers)
                : exchange;
+}
+
+/* Follows redirects as calls do. */
+static ik_mcp_oauth_exchange_t *knock(const ik_mcp_oauth_login_t *login, const void *ctx)
+{
+    const char *url = login->url;
+    ik_mcp_oauth_exchange_t *exchange = knock_at(login, ctx, url);
+    for (int i = 0; i < IK_MCP_HTTP_REDIRECTS_MAX && !exchange->failed &&
+                    (exchange->status == 307 || exchange->status == 308);
+         i++) {
+        url = ik_url_host_redirect(ctx, url, exchange->location);
+        if (url == NULL) {
+            break;
+        }
+        exchange = knock_at(login, ctx, url);
+    }
+    return exchange;
 }
 
 res_t ik_mcp_oauth_discover(const ik_mcp_oauth_login_t *login, const void *ctx,

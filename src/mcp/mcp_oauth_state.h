@@ -30,6 +30,7 @@ typedef struct {
     char *why;
     int status;
     char *challenge;
+    char *location; /* of a redirect; NULL: it is none */
     ik_buffer_t body;
     ik_http_part_t part;
     ik_http_request_t *request;

@@ -697,6 +697,26 @@ class Http(McpTest):
         self.assertEqual(sent[:2], ["initialize", "notifications/initialized"])
         self.assertEqual(sorted(sent[2:4]), ["GET", "tools/list"])
 
+    def test_redirects(self):
+        """To the same origin, if the method stays; others are told, and get nothing."""
+        other = self.peer()
+        for status in (307, 308):
+            for era in ("legacy", "modern"):
+                peer = self.peer(era=era, redirect=(status, "/mcp/"))
+                turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
+                self.assertEqual(turn.envelopes()[0].get("result"), {"output": "x"})
+                self.assertEqual([r["path"] for r in peer.requests[:3]], ["/mcp", "/mcp/", "/mcp/"])
+                self.assertEqual({r["path"] for r in peer.requests[1:]}, {"/mcp/"})
+        for status, location in ((307, other.url), (302, "/mcp/"), (307, "/mcp")):
+            peer = self.peer(redirect=(status, location))
+            server = {"url": peer.url, "headers": {"Authorization": "Bearer secret"}}
+            self.servers(**{f"web{status}": server})
+            shown = self.ikigai("mcp", "show", f"web{status}", "--json", status=1).json()
+            self.assertEqual(shown["error"], f"it cannot be reached: it answered with HTTP status {status}, "
+                                             f"a redirect to {location}")
+            self.assertLessEqual(len(peer.requests), 6)
+        self.assertEqual(other.requests, [])
+
     def test_an_error_with_status_400_is_the_answer(self):
         peer = self.peer(refusal=-32602)
         turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
@@ -1009,6 +1029,15 @@ class Login(McpTest):
                 self.come_back(asked, code="c1")
                 self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
                 self.assertEqual(self.run_tool("web__echo", {"text": "x"})["result"], {"output": "x"})
+
+    def test_a_redirect(self):
+        authority = Authority()
+        peer, process, _, asked = self.begin_login(authority, {}, {"redirect": (307, "/mcp/")})
+        self.assertEqual([r["path"] for r in peer.requests], ["/mcp", "/mcp/"])
+        authority.codes["c1"] = asked
+        self.come_back(asked, code="c1")
+        self.assertEqual(process.wait(20), 0, process.stderr.read())
+        self.assertEqual(self.run_tool("web__echo", {"text": "x"})["result"], {"output": "x"})
 
     def test_the_client(self):
         """The address of a document is a client where documents are read, and where no other is made."""

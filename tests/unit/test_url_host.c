@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/url_host.h"
 #include "suite.h"
 
@@ -40,11 +41,46 @@ START_TEST(hosts)
 }
 END_TEST
 
+static const struct {
+    const char *url;
+    const char *location;
+    const char *leads;
+} redirects[] = {
+    {"http://h:1/mcp", "http://h:1/mcp/", "http://h:1/mcp/"},
+    {"http://h:1/mcp", "HTTP://H:1/mcp/?a=b#c", "HTTP://H:1/mcp/?a=b"},
+    {"http://h:1/mcp", "/mcp/#top", "http://h:1/mcp/"},
+    {"http://h:1", "/mcp", "http://h:1/mcp"},
+    {"http://h:1/mcp?x", "http://h:1?y", "http://h:1?y"},
+    {"http://u:p@h/mcp", "/mcp/", "http://u:p@h/mcp/"},
+    {"http://h:1/mcp", NULL, NULL},
+    {"http://h:1/mcp", "", NULL},
+    {"http://h:1/mcp", "mcp/", NULL},
+    {"http://h:1/mcp", "http://h:1", NULL},
+    {"http://h:1/mcp", "http://h:11/mcp", NULL},
+    {"http://h:1/mcp", "http://h:1@evil.example/mcp", NULL},
+    {"http://h:1/mcp", "//evil.example/mcp", NULL},
+    {"http://h:1/mcp", "https://h:1/mcp", NULL},
+    {"http://h/mcp", "http://h.evil.example/mcp", NULL},
+};
+
+START_TEST(same_origin)
+{
+    char *leads = ik_url_host_redirect(NULL, redirects[_i].url, redirects[_i].location);
+    if (redirects[_i].leads == NULL) {
+        ck_assert_ptr_null(leads);
+    } else {
+        ck_assert_str_eq(leads, redirects[_i].leads);
+    }
+    talloc_free(leads);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("url_host");
     TCase *tests = tcase_create("url_host");
     tcase_add_loop_test(tests, hosts, 0, (int)(sizeof(cases) / sizeof(cases[0])));
+    tcase_add_loop_test(tests, same_origin, 0, (int)(sizeof(redirects) / sizeof(redirects[0])));
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
