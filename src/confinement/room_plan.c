@@ -423,6 +423,21 @@ static const char **list_hidden(const void *ctx, const ik_room_places_t *places)
     return list;
 }
 
+/* The places of ikigai's that can be read, on ctx, NULL-terminated. The model is told to read
+ * skills; a folder of them elsewhere has the rules of its place. */
+static const char **list_shown(const void *ctx, const ik_room_places_t *places)
+{
+    const char **list = NULL;
+    size_t count = 0;
+    const char *skills = resolve(ctx, ik_file_join(ctx, places->ikigai_home, "skills"));
+    add_unique(ctx, &list, &count, places->user_tools);
+    add_unique(ctx, &list, &count, places->trusted);
+    if (ik_file_is_within(skills, places->ikigai_home)) {
+        add_unique(ctx, &list, &count, skills);
+    }
+    return list;
+}
+
 static void hide_secrets(ik_room_plan_t *plan, const ik_room_places_t *places)
 {
     const char **hidden = list_hidden(plan, places);
@@ -433,8 +448,8 @@ static void hide_secrets(ik_room_plan_t *plan, const ik_room_places_t *places)
     }
     add(plan, IK_ROOM_STUB, places->ikigai_home);
     add(plan, IK_ROOM_HIDDEN, places->ikigai_home);
-    const char *shown[] = {places->user_tools, places->trusted};
-    for (size_t i = 0; i < IK_LENGTH(shown); i++) {
+    const char **shown = list_shown(plan, places);
+    for (size_t i = 0; shown[i] != NULL; i++) {
         if (ik_file_is_within(shown[i], places->ikigai_home)) {
             add(plan, IK_ROOM_READABLE, shown[i]);
         }
@@ -606,8 +621,10 @@ ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_place
     for (size_t i = 0; i < IK_LENGTH(devices); i++) {
         add(plan, IK_ROOM_MAY_WRITE, devices[i]);
     }
-    add(plan, IK_ROOM_MAY_READ, places.user_tools);
-    add(plan, IK_ROOM_MAY_READ, places.trusted);
+    const char **shown = list_shown(plan, &places);
+    for (size_t i = 0; shown[i] != NULL; i++) {
+        add(plan, IK_ROOM_MAY_READ, shown[i]);
+    }
     if (effects.write == IK_WRITE_NONE) {
         return plan;
     }

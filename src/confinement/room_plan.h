@@ -15,7 +15,7 @@
 typedef struct {
     const char *project;      /* where calls run */
     const char *user_home;    /* NULL: not known */
-    const char *ikigai_home;  /* hidden, but for its tools and trusted copies */
+    const char *ikigai_home;  /* hidden, but for its tools, skills and trusted copies */
     const char *system_tools; /* NULL: not known */
     const char *program;      /* ikigai, which tools may run; NULL: not known */
     const char *user_tools;

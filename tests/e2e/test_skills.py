@@ -1,11 +1,15 @@
 """Skills: folders with SKILL.md, listed in the system prompt, read by the model or sent by /NAME."""
+import json
 import os
 import re
+import subprocess
 
 from agent_support import AgentTest, sent_messages
-from fake_llm import Answer
+from fake_llm import Answer, Call
 from repl_support import ReplTest
-from support import ROOT
+from support import IKIGAI, OBJECTS, ROOT
+
+WITHHOLD = os.path.join(OBJECTS, "tests", "escape", "withhold_driver")
 
 # As people write them for another agent.
 CLAUDE_SKILL = """---
@@ -52,6 +56,26 @@ class Catalogue(SkillTest):
         one = self.skill("one", name="one", description="The first")
         self.assertEqual(self.listed(), [f"- one: The first ({one})", f"- two: The second ({two})"])
         self.assertEqual(self.prompt_of(), self.prompt_of())
+
+    def test_the_model_can_read_them(self):
+        """In rooms, too, where the rest of ~/.ikigai is hidden; it cannot change them."""
+        paths = [self.skill(place[0], name=place[0], description="d", place=f"home/.{place}/skills")
+                 for place in ("ikigai", "agents", "claude")]
+        self.write("home/.ikigai/skills/i/run", "#!/bin/sh\necho did run\n", 0o755)
+        script = os.path.join(os.path.dirname(paths[0]), "run")
+        commands = (script, f"echo x >>{paths[0]} || echo kept", f"cat {self.home}/config.json || echo hidden")
+        turn = self.ask([Answer(calls=[*(Call("file_read", {"file_path": path}) for path in paths),
+                                       *(Call("bash", {"command": command}) for command in commands)]),
+                         Answer("Done.")])
+        outputs = [envelope["result"].get("output", "") for envelope in turn.envelopes()]
+        self.assertTrue(all(output.endswith("Body.\n") for output in outputs[:3]), outputs)
+        self.assertEqual([output.split("\n")[-1] for output in outputs[3:]], ["did run", "kept", "hidden"])
+        done = subprocess.run([WITHHOLD, "namespaces", IKIGAI, "tool", "run", "file_read",
+                               json.dumps({"file_path": paths[0]})], cwd=self.project, env=self.env(),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=120)
+        self.assertIn(b"partial", done.stderr)
+        self.assertIn(b"Body.", done.stdout)
 
     def test_a_skill_of_another_agent(self):
         path = self.skill("pdf", CLAUDE_SKILL, "home/.claude/skills")

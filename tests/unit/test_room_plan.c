@@ -109,7 +109,10 @@ START_TEST(test_project_that_contains_the_home_opens_no_secret)
     ck_assert_int_gt(find(plan, IK_ROOM_HIDDEN, below("home/.ikigai")), shown);
     ck_assert_int_gt(find(plan, IK_ROOM_READABLE, below("home/.ikigai/tools")),
                      find(plan, IK_ROOM_HIDDEN, below("home/.ikigai")));
+    ck_assert_int_gt(find(plan, IK_ROOM_READABLE, below("home/.ikigai/skills")),
+                     find(plan, IK_ROOM_HIDDEN, below("home/.ikigai")));
     plan = partial(project);
+    ck_assert_int_ge(find(plan, IK_ROOM_MAY_READ, below("home/.ikigai/skills")), 0);
     ck_assert(!may_write(plan, below("home/.ssh/id")));
     ck_assert(!may_write(plan, below("home/.ikigai/keys.json")));
     ck_assert(may_write(plan, below("project/file")));
