@@ -1,7 +1,10 @@
 #include "extend/extension_folder.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
@@ -63,6 +66,11 @@ static void add(search_t *search, const char *parent, const char *below, bool of
     if (!usable) {
         talloc_free(path);
         return;
+    }
+    char real[PATH_MAX];
+    bool skills = search->kind == IK_EXTENSION_SKILL && !of_project;
+    if (skills && readlink(path, real, sizeof(real)) > 0 && realpath(path, real) != NULL) {
+        path = ik_strdup(found, real); /* the model reads them in a room, which has no such link */
     }
     found->folders =
         ik_resize_array(found, found->folders, ik_extension_folder_t, found->count + 1);

@@ -77,6 +77,15 @@ class Catalogue(SkillTest):
         self.assertIn(b"partial", done.stderr)
         self.assertIn(b"Body.", done.stdout)
 
+    def test_a_folder_of_skills_elsewhere(self):
+        """A link to it does not exist in rooms."""
+        path = self.skill("far", name="far", description="d", place="home/dotfiles/skills")
+        os.makedirs(self.home)
+        os.symlink("../dotfiles/skills", os.path.join(self.home, "skills"))
+        self.assertEqual(self.listed(), [f"- far: d ({path})"])
+        turn = self.ask([Answer(calls=[Call("file_read", {"file_path": path})]), Answer("Done.")])
+        self.assertTrue(turn.envelopes()[0]["result"]["output"].endswith("Body.\n"))
+
     def test_a_skill_of_another_agent(self):
         path = self.skill("pdf", CLAUDE_SKILL, "home/.claude/skills")
         self.assertEqual(self.listed(),
