@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -212,6 +213,15 @@ static void list_folder(ik_tool_discovery_t *discovery, const char *folder,
     if (count >= 0) {
         free(entries);
     }
+}
+
+/* The folder may be a link, which does not exist in rooms. */
+static void list_user(ik_tool_discovery_t *discovery)
+{
+    const char *folder = discovery->options.paths->user_tools;
+    char real[PATH_MAX];
+    bool is_link = readlink(folder, real, sizeof(real)) > 0 && realpath(folder, real) != NULL;
+    list_folder(discovery, is_link ? real : folder, folder, IK_TOOL_USER);
 }
 
 /* Project tools are run from their trusted copy only, never from the project itself. */
@@ -572,8 +582,7 @@ ik_tool_discovery_t *ik_tool_discovery_start(const void *ctx,
     if (!options->only_project) {
         list_folder(discovery, options->paths->system_tools, options->paths->system_tools,
                     IK_TOOL_SYSTEM);
-        list_folder(discovery, options->paths->user_tools, options->paths->user_tools,
-                    IK_TOOL_USER);
+        list_user(discovery);
     }
     list_project(discovery);
     if (options->servers != NULL && !options->cache_only) {

@@ -63,6 +63,16 @@ class EffectsTest(IkigaiTest):
 
 
 class Declarations(EffectsTest):
+    def test_a_folder_of_tools_elsewhere(self):
+        """A link to it does not exist in rooms; the tools are found and listed under it."""
+        self.write("home/dotfiles/tools/mine", tool_script("mine", effects={}), 0o755)
+        os.makedirs(self.home)
+        os.symlink("../dotfiles/tools", os.path.join(self.home, "tools"))
+        self.assertEqual(self.run_tool("mine"), {"tool_success": True, "result": {}})
+        shown = self.ikigai("tool", "show", "mine", "--json").json()
+        self.assertEqual((shown["path"], shown["runs_from"]),
+                         (os.path.join(self.home, "tools", "mine"), self.path("home/dotfiles/tools/mine")))
+
     def test_a_faulty_declaration_costs_the_tool(self):
         for member, value in (("effects", None), ("effects", {"write": "home"}),
                               ("effects", {"network": "no"}), ("effects", {"delete": True}),
