@@ -253,11 +253,17 @@ static text_t apply_edit(const void *ctx, const ik_repl_call_t *call, text_t old
     return (text_t){.bytes = file.data == NULL ? "" : file.data, .len = file.len};
 }
 
-/* Adds the final newline that a diff of whole lines needs. */
+/* Adds the final newline that a diff of whole lines needs. The text may contain NUL. */
 static text_t as_line(const void *ctx, text_t text)
 {
-    bool ended = text.len > 0 && text.bytes[text.len - 1] == '\n';
-    return ended ? text : (text_t){ik_sprintf(ctx, "%s\n", text.bytes), text.len + 1};
+    if (text.len > 0 && text.bytes[text.len - 1] == '\n') {
+        return text;
+    }
+    ik_buffer_t line;
+    ik_buffer_init(&line, ctx, IK_BUFFER_UNLIMITED); /* bounded by the edit */
+    ik_buffer_append(&line, text.bytes, text.len);
+    ik_buffer_append_byte(&line, '\n');
+    return (text_t){line.data, line.len};
 }
 
 static void add_change(const ik_rows_t *rows, const ik_tool_fields_t *arguments, text_t before,

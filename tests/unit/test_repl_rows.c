@@ -82,6 +82,22 @@ START_TEST(a_limit_is_announced_elsewhere)
 }
 END_TEST
 
+START_TEST(an_edit_may_contain_nul)
+{
+    static const char arguments[] =
+        "{\"file_path\":\"f\",\"old_string\":\"a\\u0000bcd\",\"new_string\":\"\\u0000\"}";
+    static const char envelope[] = "{\"tool_success\":true,\"result\":{\"output\":\"x\"}}";
+    ik_rows_t rows = {.theme = &bare, .columns = 80, .on_row = on_row};
+    ik_repl_call_t call = {
+        .name = "file_edit", .arguments = arguments, .arguments_len = sizeof(arguments) - 1};
+    ik_repl_result_t result = {
+        .number = 1, .output = envelope, .output_len = sizeof(envelope) - 1, .wall_ms = 5};
+    ik_repl_rows_tool(&rows, &call, &result);
+    ck_assert_str_eq(given.data, "● file_edit  file_path: f\n"
+                                 "@@ -1,1 +1,1 @@\n-abcd\n+\n└ #1 ok  5 ms\n");
+}
+END_TEST
+
 /* --- brief rows -------------------------------------------------------------------------- */
 
 static const char *brief(int columns, const char *name, const char *arguments, const char *envelope)
@@ -347,6 +363,7 @@ int main(void)
     tcase_add_test(all, what_an_interrupted_tool_had_printed_is_shown);
     tcase_add_test(all, what_is_empty_says_nothing_about_a_failure);
     tcase_add_test(all, a_limit_is_announced_elsewhere);
+    tcase_add_test(all, an_edit_may_contain_nul);
     tcase_add_test(all, a_read_or_search_is_one_row);
     tcase_add_test(all, one_row_fits_into_the_width);
     tcase_add_test(all, other_results_end_with_their_last_lines);
