@@ -124,18 +124,28 @@ void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t l
             return;
         }
     }
+    void *scratch = talloc_new(NULL);
+    const ik_extensions_t *custom = ik_command_find_custom(scratch, host);
     ik_nearest_t nearest;
     ik_nearest_init(&nearest, name, len);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         ik_nearest_offer(&nearest, table[i]->name);
     }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (table[i]->alias != NULL) {
+            ik_nearest_offer(&nearest, table[i]->alias);
+        }
+    }
+    for (size_t i = 0; i < custom->count; i++) {
+        ik_nearest_offer(&nearest, custom->items[i].name);
+    }
     char *text =
         nearest.found == NULL
-            ? ik_sprintf(NULL, "There is no command /%.*s. /help lists all.", (int)len, name)
-            : ik_sprintf(NULL, "There is no command /%.*s. Did you mean /%s?", (int)len, name,
+            ? ik_sprintf(scratch, "There is no command /%.*s. /help lists all.", (int)len, name)
+            : ik_sprintf(scratch, "There is no command /%.*s. Did you mean /%s?", (int)len, name,
                          nearest.found);
     host->screen->fail(host, text);
-    talloc_free(text);
+    talloc_free(scratch);
 }
 
 /* --- arguments --------------------------------------------------------------------------- */

@@ -1033,14 +1033,19 @@ class HelpTest(CommandTest):
                 self.assertTrue(rows[0].endswith(f"Usage: {usage}"), rows)
 
     def test_unknown_commands_suggest_the_nearest(self):
+        self.write("review.md", "Review $1.")
+        os.makedirs(os.path.join(self.home, "commands"), mode=0o700)
+        os.rename(os.path.join(self.project, "review.md"),
+                  os.path.join(self.home, "commands", "review.md"))
         t = self.ready([])
         for line, meant in (("/modell", "model"), ("/agnets", "agents"), ("/exti", "exit"),
-                            ("/tools", "tool"), ("/refersh", "refresh")):
+                            ("/tools", "tool"), ("/refersh", "refresh"), ("/quti", "quit"),
+                            ("/nwe", "new"), ("/reveiw", "review")):
             with self.subTest(line):
                 self.assertEqual(self.enter(t, line, "There is no command"),
                                  [f"There is no command {line}. Did you mean /{meant}?"])
-        self.assertEqual(self.enter(t, "/quux", "There is no command"),
-                         ["There is no command /quux. /help lists all."])
+        self.assertEqual(self.enter(t, "/xyzzy", "There is no command"),
+                         ["There is no command /xyzzy. /help lists all."])
         self.assertEqual(self.llm.requests, [])
 
 
