@@ -599,6 +599,9 @@ static void on_action(void *data, ik_prompt_action_t action)
     case IK_PROMPT_MODE:
         next_mode(repl);
         break;
+    case IK_PROMPT_CHOSEN: /* the next line is wanted, unless the choice began something */
+        settle(repl);
+        break;
     default:
         break;
     }

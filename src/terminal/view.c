@@ -545,6 +545,7 @@ void ik_view_take_line(ik_view_t *view, const char *line)
 {
     view->line_wanted = view->line_wanted && line == NULL;
     if (ik_view_list_take_line(view, line)) {
+        view->listener.on_action(view->listener.data, IK_PROMPT_CHOSEN);
         return;
     }
     if (line == NULL) {

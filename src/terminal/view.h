@@ -23,8 +23,8 @@ typedef struct ik_view ik_view_t;
 typedef struct {
     /* A message, command or answer was entered; text is valid inside the callback only. */
     void (*on_submit)(void *data, const char *text);
-    /* ESCAPE, CANCEL, END, PAGER, TOOL_OUTPUT, IMAGE, MODE or ANSWER; the view handles the others.
-     */
+    /* ESCAPE, CANCEL, END, PAGER, TOOL_OUTPUT, IMAGE, MODE or ANSWER; in plain mode also CHOSEN,
+     * after a line took a row of a list. The view handles the others. */
     void (*on_action)(void *data, ik_prompt_action_t action);
     void (*on_draft)(void *data); /* the draft changed */
     /* Save and leave: a signal came, or the terminal is gone (SIGHUP). */
