@@ -8,7 +8,10 @@ enum {
     LEAD_LEN = sizeof(IK_MARKDOWN_INLINE_LEAD) - 1,
     WORD_MAX = 256,  /* a longer word is checked before its end */
     ROWS_MAX = 1000, /* held back, whatever the caller allows */
+    OPENER_MAX = 8,  /* bytes of marks that are repeated */
 };
+
+#define MARKS "`*_~[" /* they may open a span */
 
 /* --- layout ------------------------------------------------------------------------------ */
 
@@ -79,10 +82,51 @@ void ik_markdown_prose_emit(ik_markdown_prose_t *prose, ik_markdown_margin_t *ma
 
 /* --- cutting ----------------------------------------------------------------------------- */
 
+/* The marks that open the span of a run. */
 typedef struct {
-    size_t line;   /* the first that stays; 0: no cut is possible */
-    size_t source; /* its offset in the source */
+    size_t text;   /* offset of the first text after them */
+    size_t source; /* their offset in the source */
+    size_t len;    /* 0: they are not known, or further spans are open */
+} opener_t;
+
+typedef struct {
+    size_t line;     /* the first that stays; 0: no cut is possible */
+    size_t source;   /* its offset in the source */
+    opener_t opener; /* of the span that it is in, to be repeated before it */
 } cut_t;
+
+static bool is_same_span(const ik_markdown_run_t *a, const ik_markdown_run_t *b)
+{
+    return a->depth == b->depth && a->link == b->link && ik_style_equal(a->style, b->style);
+}
+
+static opener_t find_opener(const ik_markdown_layout_t *layout, const char *source, size_t run)
+{
+    const ik_markdown_run_t *runs = layout->flat.runs;
+    size_t first = run;
+    while (first > 0 && (runs[first - 1].depth > runs[run].depth ||
+                         is_same_span(&runs[first - 1], &runs[run]))) {
+        first--;
+    }
+    const ik_markdown_run_t *before = first == 0 ? NULL : &runs[first - 1];
+    size_t to = runs[first].source;
+    if (runs[first].depth != runs[run].depth || to == IK_MARKDOWN_INLINE_NOWHERE ||
+        (before != NULL && before->depth > 0)) {
+        return (opener_t){0};
+    }
+    size_t floor = LEAD_LEN;
+    if (before != NULL && before->source != IK_MARKDOWN_INLINE_NOWHERE) {
+        floor = before->source + (runs[first].start - before->start);
+    }
+    size_t from = to;
+    while (from > floor && to - from <= OPENER_MAX && strchr(MARKS "!", source[from - 1]) != NULL) {
+        from--;
+    }
+    if (to - from > OPENER_MAX) {
+        return (opener_t){0};
+    }
+    return (opener_t){.text = runs[first].start, .source = from, .len = to - from};
+}
 
 /* Whether a row shows a literal character that may turn out to open a span when more text comes. */
 static bool may_open(const ik_markdown_layout_t *layout, const ik_markdown_wrap_line_t *line)
@@ -98,25 +142,31 @@ static bool may_open(const ik_markdown_layout_t *layout, const ik_markdown_wrap_
     return false;
 }
 
-/* Finds the last row that starts outside all spans, preferably one after rows that opened none.
- * `any` also accepts rows that start inside a span. */
-static cut_t find_cut(const ik_markdown_layout_t *layout, bool any)
+/* Finds the last row that starts outside all spans or with a span, preferably one after rows that
+ * opened none; a few rows wait for such a one. `any` also accepts rows that start inside a span. */
+static cut_t find_cut(const ik_markdown_layout_t *layout, const char *source, bool any)
 {
-    enum { LOOK_BACK = 2 };
+    enum { LOOK_BACK = 2, PATIENCE = 4 };
     cut_t best = {0};
     size_t run = 0;
     size_t opened = 0; /* the last row that may have opened a span, plus one */
     bool is_clean = false;
     for (size_t i = 1; i < layout->count; i++) {
-        run = ik_markdown_inline_run_at(&layout->flat, run, layout->lines[i].from);
+        size_t from = layout->lines[i].from;
+        run = ik_markdown_inline_run_at(&layout->flat, run, from);
         const ik_markdown_run_t *at = &layout->flat.runs[run];
         opened = may_open(layout, &layout->lines[i - 1]) ? i : opened;
-        bool clean = opened == 0 || i - opened >= LOOK_BACK;
-        if (at->source == IK_MARKDOWN_INLINE_NOWHERE || (at->depth > 0 && !any) ||
-            (is_clean && !clean)) {
+        /* a mark that may vanish at its start would move its first word to the row before */
+        bool starts_open = strchr(MARKS, layout->flat.text.data[from]) != NULL;
+        bool clean = (opened == 0 || i - opened >= LOOK_BACK) && !starts_open;
+        bool may_wait = is_clean || layout->count <= PATIENCE;
+        opener_t opener = at->depth == 0 ? (opener_t){0} : find_opener(layout, source, run);
+        bool is_inside = at->depth > 0 && (opener.len == 0 || opener.text < from);
+        if (at->source == IK_MARKDOWN_INLINE_NOWHERE || (is_inside && !any) ||
+            (may_wait && !clean)) {
             continue;
         }
-        best = (cut_t){.line = i, .source = at->source + (layout->lines[i].from - at->start)};
+        best = (cut_t){.line = i, .source = at->source + (from - at->start), .opener = opener};
         is_clean = clean;
     }
     return best;
@@ -142,7 +192,7 @@ static size_t cut(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
                   ik_markdown_layout_t *layout, bool is_late, bool is_too_late)
 {
     ik_buffer_t *source = &prose->source;
-    cut_t found = find_cut(layout, is_late);
+    cut_t found = find_cut(layout, source->data, is_late);
     if (found.line == 0 && is_too_late) {
         found = (cut_t){.line = layout->count, .source = source->len};
     }
@@ -152,8 +202,10 @@ static size_t cut(ik_markdown_prose_t *prose, ik_markdown_margin_t *margin,
         from -=
             from > LEAD_LEN && source->data[from - 1] == '\\'; /* escapes the character at from */
         size_t rest = source->len - from;
-        memmove(source->data + LEAD_LEN, source->data + from, rest);
-        source->len = LEAD_LEN + rest;
+        size_t lead = LEAD_LEN + found.opener.len; /* the marks precede the text that they open */
+        memmove(source->data + LEAD_LEN, source->data + found.opener.source, found.opener.len);
+        memmove(source->data + lead, source->data + from, rest);
+        source->len = lead + rest;
     }
     return layout->count - found.line;
 }

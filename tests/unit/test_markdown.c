@@ -502,6 +502,27 @@ START_TEST(a_paragraph_is_cut_where_nothing_is_open)
 }
 END_TEST
 
+/* In a low window a paragraph is cut at almost every row. */
+START_TEST(a_low_window_shows_the_same_rows)
+{
+    static const char *const texts[] = {
+        "run `setup`; or set `FIRST_OF_THE_KEYS`, `SECOND_OF_THE_KEYS` or `LAST_OF_THE_KEYS`, or "
+        "choose one with `-m provider`.",
+        "It was **bold over two of the rows**, and then `not so bold`.",
+        "`a command with some words` and `another one` here",
+        "**one of the words and `code in it`** *and the next one* of them",
+        "see [the text of a link](http://a.b/) and *more* of it",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        for (int columns = 19; columns < 60; columns++) {
+            char *whole = ik_strdup(ctx, render_in(&bare, texts[i], columns, 1000));
+            ck_assert_str_eq(render_in(&bare, texts[i], columns, 1), whole);
+            ck_assert_str_eq(render_in(&bare, texts[i], columns, 2), whole);
+        }
+    }
+}
+END_TEST
+
 /* One that is open all the time does not hold the rows back for ever. */
 START_TEST(a_paragraph_is_cut_in_a_long_span_in_the_end)
 {
@@ -796,6 +817,7 @@ static Suite *make_suite(void)
     tcase_add_test(tests, a_table_ends_with_an_endless_line);
     tcase_add_test(tests, a_tall_paragraph_gives_its_top_rows);
     tcase_add_test(tests, a_paragraph_is_cut_where_nothing_is_open);
+    tcase_add_test(tests, a_low_window_shows_the_same_rows);
     tcase_add_test(tests, a_paragraph_is_cut_in_a_long_span_in_the_end);
     tcase_add_loop_test(tests, nothing_grows_with_an_endless_text, 0,
                         sizeof(endless) / sizeof(endless[0]));
