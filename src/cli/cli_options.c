@@ -370,7 +370,8 @@ static res_t check_prompt(const reader_t *reader, const char *prompt)
         return OK;
     }
     bool alone = reader->words == 1 && (!isatty(STDIN_FILENO) || *prompt == '\0');
-    return alone || ik_cli_resembles_command(prompt) ? ik_cli_explain_unknown(prompt) : OK;
+    bool misspelt = *prompt != '/' && ik_cli_resembles_command(prompt); /* not "/status" */
+    return alone || misspelt ? ik_cli_explain_unknown(prompt) : OK;
 }
 
 static res_t parse(reader_t *reader, int argc, char **argv)

@@ -659,6 +659,20 @@ static void draw_status(void *data, ik_row_t *row)
 
 /* --- starting ---------------------------------------------------------------------------- */
 
+/* Whether the prompt of the command line is a command; other words with a slash are a message, as
+ * with -p. */
+static bool is_command(const ik_repl_t *repl, const char *prompt)
+{
+    if (prompt[0] != '/' || !ik_command_is_line(prompt)) {
+        return false;
+    }
+    void *scratch = talloc_new(NULL);
+    bool known = ik_command_find(prompt, strcspn(prompt, " \t\r\n")) != NULL ||
+                 ik_workspace_find_custom(scratch, repl->workspace, prompt) != NULL;
+    talloc_free(scratch);
+    return known;
+}
+
 /* Runs after the first frame. */
 static void on_start(void *data)
 {
@@ -686,8 +700,10 @@ static void on_start(void *data)
                         : "The images are sent with your first message.");
     }
     if (prompt != NULL) {
+        bool command = is_command(repl, prompt);
         ik_workspace_submit(workspace, ik_workspace_focus(workspace), prompt,
-                            ik_workspace_attach(workspace, prompt), IK_WORKSPACE_SUBMIT_QUEUED);
+                            command ? NULL : ik_workspace_attach(workspace, prompt),
+                            command ? IK_WORKSPACE_SUBMIT_COMMAND : IK_WORKSPACE_SUBMIT_QUEUED);
     }
     ik_view_set_title(repl->view, ik_sprintf(repl, "ikigai: %s", repl->options->paths->cwd));
     ik_workspace_release(workspace);

@@ -333,6 +333,21 @@ class InTheTerminal(ReplTest):
         self.assertEqual(words_of(self.llm.requests[0]), ["Review main.c: out"])
         self.assertEqual(self.leave(t), 0)
 
+    def test_a_command_on_the_command_line(self):
+        """As with -p; commands of ikigai itself run, too. An unknown one is a message."""
+        self.custom("review", "Review $1.")
+        for words, sent in ((["/review", "main.c"], "Review main.c."),
+                            (["/init", "in", "Welsh"], "Write an AGENTS.md"),
+                            (["/nosuch", "x"], "/nosuch x"), (["/etc/hosts"], "/etc/hosts")):
+            with self.subTest(words):
+                t = self.start([Answer("Looks good.")], *words)
+                t.wait_for("Looks good.")
+                self.assertEqual(words_of(self.llm.requests[0])[0][:len(sent)], sent)
+                self.assertEqual(self.leave(t), 0)
+        t = self.start([], "/status")
+        t.wait_for("commands:")
+        self.assertEqual(self.leave(t), 0)
+
     def test_the_list_and_the_help(self):
         self.custom("review", "---\ndescription: Reviews a change\nargument-hint: [FILE]\n---\nx $1")
         t = self.ready()
