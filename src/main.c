@@ -76,6 +76,7 @@ static int run_interactive(ik_cli_t *cli, const ik_cli_options_t *options)
         .host = cli->host,
         .start = &options->start,
         .plain = options->plain,
+        .db = options->flags.db,
     };
     return ik_repl_run(cli->ctx, &repl);
 }

@@ -13,6 +13,7 @@
 #include "base/print.h"
 #include "command/command_session_list.h"
 #include "repl/repl_state.h"
+#include "store/history.h"
 
 enum {
     STATUS_DONE = 0,
@@ -812,14 +813,29 @@ static void end_jobs(ik_repl_t *repl)
     }
 }
 
+/* " --db FILE" if the session is in a file that only the option names; a session of a shared
+ * history is in the usual file, too. */
+static char *format_db_option(ik_repl_t *repl)
+{
+    const char *db = repl->options->db;
+    const char *usual = repl->options->paths->database;
+    if (db == NULL || strcmp(ik_history_local_file(db, usual), usual) == 0) {
+        return ik_strdup(repl, "");
+    }
+    const char *quote = strpbrk(db, " \t\"$&()*;<>?[]`{|}~") == NULL ? "" : "'";
+    return ik_sprintf(repl, " --db %s%s%s", quote, db, quote);
+}
+
 static void say_farewell(ik_repl_t *repl)
 {
     const ik_session_t *session = ik_workspace_session(repl->workspace);
     if (session != NULL && ik_workspace_usage(repl->workspace)->turns > 0 && repl->status <= 128) {
-        char *line = ik_sprintf(repl, "Resume with: ikigai -r %.8s", ik_session_id(session));
+        char *option = format_db_option(repl);
+        char *line =
+            ik_sprintf(option, "Resume with: ikigai%s -r %.8s", option, ik_session_id(session));
         ik_view_begin_block(repl->view);
         ik_repl_say(repl, IK_ROLE_DIM, line);
-        talloc_free(line);
+        talloc_free(option);
     }
 }
 

@@ -17,7 +17,8 @@ typedef struct {
     ik_loop_t *loop;
     ik_process_host_t *host;
     const ik_workspace_start_t *start;
-    bool plain; /* read and print lines only */
+    bool plain;     /* read and print lines only */
+    const char *db; /* the value of --db; NULL: it was not given */
 } ik_repl_options_t;
 
 /* Blocks; returns the exit status: 0 when the user left, 1 if the requested session could not be

@@ -1109,6 +1109,18 @@ class ExitTest(CommandTest):
         t = self.ready(None, "-r", found[1])
         t.wait_for("Hello.")
 
+    def test_a_file_of_ones_own_is_named(self):
+        for name, shown in (("own.db", "own.db"), ("my own.db", "'my own.db'")):
+            with self.subTest(name):
+                t = self.ready([Answer("Hello.")], "--db", name)
+                self.enter(t, "hi", "Hello.")
+                self.settle(t)
+                self.assertEqual(self.leave(t), 0)
+                found = t.wait_for(re.compile(f"Resume with: ikigai --db {shown} -r ([0-9a-f]+)"))
+                t = self.ready(None, "--db", name, "-r", found[1])
+                t.wait_for("Hello.")
+                self.assertEqual(self.leave(t), 0)
+
     def test_it_ends_a_turn(self):
         hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here", "touch started; sleep 300")
         t = self.ready([Answer(calls=[Call("wait_here")])])
