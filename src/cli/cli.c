@@ -399,11 +399,15 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* For the first word of a command: `ikigai tool`. */
-static int run_half(int argc, char **argv)
+/* For the first word of a command: `ikigai tool`, or with another word that none has. */
+static int run_half(void *ctx, int argc, char **argv)
 {
     bool help = asks_for_help(argc, argv);
     size_t len = strlen(argv[0]);
+    if (!help && argc > 1 && argv[1][0] != '-') {
+        res_t unknown = ik_cli_explain_unknown(ik_sprintf(ctx, "%s %s", argv[0], argv[1]));
+        ik_cli_fail(unknown.message);
+    }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strncmp(commands[i]->name, argv[0], len) == 0 && commands[i]->name[len] == ' ') {
             print_usage(help ? stdout : stderr, commands[i]);
@@ -452,7 +456,7 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     int words = 0;
     const ik_cli_command_t *command = find_command(argc, argv, &words);
     if (command == NULL) {
-        return run_half(argc, argv);
+        return run_half(cli->ctx, argc, argv);
     }
     if (asks_for_help(argc - words, argv + words)) {
         print_command(command);

@@ -138,10 +138,14 @@ class Help(IkigaiTest):
         for words in (["--json", "session", "list"], ["-m", "a/b", "doctor"]):
             done = self.ikigai(*words, status=2)
             self.assertIn("is a command and comes before its options", done.err)
-        for words in (["tool"], ["tool", "nonsense"]):
-            done = self.ikigai(*words, status=2)
-            self.assertEqual(done.err.splitlines(),
-                             [u for n, u in USAGE.items() if n.startswith("tool ")])
+        usage = [u for n, u in USAGE.items() if n.startswith("tool ")]
+        self.assertEqual(self.ikigai("tool", status=2).err.splitlines(), usage)
+        for words, said in (("tool nonsense", "unknown command 'tool nonsense'."),
+                            ("tool lits", "unknown command 'tool lits'. Did you mean 'tool list'?"),
+                            ("tool use is broken", "unknown command 'tool use'.")):
+            first, *rest = self.ikigai(*words.split(), status=2).err.splitlines()
+            self.assertTrue(first.startswith(f"ikigai: {said} "), first)
+            self.assertEqual(rest, usage)
 
     def test_output_that_cannot_be_written(self):
         self.user_tool("mine", tool_script("mine"))
