@@ -46,7 +46,7 @@ static const char *const protected_places[] = {
 static const char *const protected_in_git[] = {"hooks", "config", "config.worktree", "commondir"};
 
 enum {
-    MODULES_DEPTH = 4, /* of submodules within submodules */
+    MODULES_DEPTH = 8, /* of submodules within submodules, and of folders in their names */
     MODULES_MAX = 100, /* with more of them in a folder, all are read-only */
     MOUNTINFO_MAX = 4 * 1024 * 1024,
     GIT_FILE_MAX = 4096,
@@ -324,42 +324,67 @@ static void protect(const guard_t *guard, const char *path)
     append(plan, &plan->protected, &plan->protected_count, path);
 }
 
+static void protect_in_git(const guard_t *guard, const char *folder)
+{
+    for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
+        protect(guard, ik_file_join(guard->plan, folder, protected_in_git[i]));
+    }
+}
+
+static void protect_modules(const guard_t *guard, const char *folder, int depth,
+                            ik_room_step_t kind);
+
 /* A folder that holds a protected place must be a mount point: otherwise it could be renamed, and
  * another one made in its place. */
 static void protect_git(const guard_t *guard, const char *folder, int depth)
 {
     ik_room_plan_t *plan = guard->plan;
-    add(plan, IK_ROOM_WRITABLE, folder);
-    for (size_t i = 0; i < IK_LENGTH(protected_in_git); i++) {
-        protect(guard, ik_file_join(plan, folder, protected_in_git[i]));
-    }
     char *modules = ik_file_join(plan, folder, "modules");
+    add(plan, IK_ROOM_WRITABLE, folder);
+    protect_in_git(guard, folder);
     if (kind_of(modules) == S_IFLNK) {
         protect(guard, modules);
-        return;
+    } else if (kind_of(modules) == S_IFDIR) {
+        protect_modules(guard, modules, depth, IK_ROOM_WRITABLE);
     }
-    DIR *entries = depth > 0 && kind_of(modules) == S_IFDIR ? opendir(modules) : NULL;
-    if (entries == NULL) {
-        return;
-    }
+}
+
+/* Protects the git folders of submodules. The git folder of a submodule "libs/a" is modules/libs/a:
+ * a folder without a HEAD is a part of names. It is read-only, because a HEAD that is made in it
+ * would hide the git folders below it from the next room. */
+static void protect_modules(const guard_t *guard, const char *folder, int depth,
+                            ik_room_step_t kind)
+{
+    ik_room_plan_t *plan = guard->plan;
+    DIR *entries = depth > 0 ? opendir(folder) : NULL;
     size_t count = 0;
-    while (readdir(entries) != NULL) {
+    while (entries != NULL && readdir(entries) != NULL) {
         count++;
     }
-    rewinddir(entries);
-    add(plan, count > MODULES_MAX ? IK_ROOM_READABLE : IK_ROOM_WRITABLE, modules);
+    if (entries == NULL || count > MODULES_MAX) {
+        add(plan, IK_ROOM_READABLE, folder);
+    } else {
+        add(plan, kind, folder);
+        rewinddir(entries);
+    }
     struct dirent *entry;
-    while (count <= MODULES_MAX && (entry = readdir(entries)) != NULL) {
-        char *module = ik_file_join(plan, modules, entry->d_name);
-        mode_t kind = entry->d_name[0] == '.' ? 0 : kind_of(module);
-        if (kind == S_IFDIR) {
-            protect_git(guard, module, depth - 1);
-        } else if (kind == S_IFLNK) { /* links could lead back here, again and again */
+    while (entries != NULL && count <= MODULES_MAX && (entry = readdir(entries)) != NULL) {
+        char *module = ik_file_join(plan, folder, entry->d_name);
+        bool is_other = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+        mode_t found = is_other ? kind_of(module) : 0;
+        if (found == S_IFLNK) { /* links could lead back here, again and again */
             protect(guard, module);
+        } else if (found == S_IFDIR && kind_of(ik_file_join(plan, module, "HEAD")) != 0) {
+            protect_git(guard, module, depth - 1);
+        } else if (found == S_IFDIR) {
+            protect_modules(guard, module, depth - 1, IK_ROOM_READABLE);
+            protect_in_git(guard, module);
         }
         talloc_free(module);
     }
-    closedir(entries);
+    if (entries != NULL) {
+        closedir(entries);
+    }
 }
 
 static void protect_project(ik_room_plan_t *plan, const char *project)

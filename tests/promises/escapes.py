@@ -35,6 +35,7 @@ DRIVER = os.path.join(OBJECTS, "tests", "escape", "attack_driver")
 WITHHOLD = os.path.join(OBJECTS, "tests", "escape", "withhold_driver")
 CANARY = "CANARY-" + "0f5d2b7c"
 TAKEN = "TAKEN"
+MODULES = ("sub", "libs/sub")  # names of submodules
 # What ikigai writes itself while it runs.
 OWN = re.compile(r"/\.ikigai/(rooms|ikigai\.db|sessions|cache|history|schemas|log|recall|.*\.db)")
 
@@ -177,8 +178,10 @@ class World:
             os.chmod(self.path(program), mode)
         subprocess.run(["git", "init", "-q", self.git], check=True,
                        env=clean_env(HOME=self.base, GIT_CONFIG_NOSYSTEM="1"))
-        put(self.git + "/.git/modules/sub/config", "[core]\n")
-        put(self.git + "/.git/modules/sub/hooks/post-checkout", "#!/bin/sh\n")
+        for name in MODULES:
+            put(f"{self.git}/.git/modules/{name}/HEAD", "ref: refs/heads/main\n")
+            put(f"{self.git}/.git/modules/{name}/config", "[core]\n")
+            put(f"{self.git}/.git/modules/{name}/hooks/post-checkout", "#!/bin/sh\n")
         self.terminal, self.slave = os.openpty()
         fcntl.fcntl(self.terminal, fcntl.F_SETFL, os.O_NONBLOCK)
         self.temporary = f"/tmp/{self.tag}.file"
@@ -303,8 +306,8 @@ class World:
 
     def protected(self):
         return [os.path.join(self.project, name) for name in (
-            ".envrc", ".vscode", ".ikigai", ".git/hooks", ".git/config", ".git/modules/sub/hooks",
-            ".git/modules/sub/config")]
+            ".envrc", ".vscode", ".ikigai", ".git/hooks", ".git/config",
+            *(f".git/modules/{name}/{place}" for name in MODULES for place in ("hooks", "config")))]
 
     def settings(self):
         return {"VICTIM": self.outside + "/victim", "OUTSIDE": self.outside, "HOME": self.home,

@@ -188,6 +188,7 @@ START_TEST(test_git_and_protected_places_are_read_only)
 {
     put("project/.git/config", "");
     put("project/.git/hooks/old", "");
+    put("project/.git/modules/sub/HEAD", "");
     put("project/.git/modules/sub/config", "");
     put("project/.git/modules/sub/hooks/old", "");
     put("project/.envrc", "");
@@ -207,6 +208,51 @@ START_TEST(test_git_and_protected_places_are_read_only)
     for (size_t i = 0; i < sizeof(read_only) / sizeof(read_only[0]); i++) {
         ck_assert_msg(has(plan, IK_ROOM_READABLE, read_only[i]), "%s", read_only[i]);
     }
+}
+END_TEST
+
+/* The names of submodules are those of their folders, "libs/a" or ".vim". */
+START_TEST(test_submodules_of_any_name_are_protected)
+{
+    const char *names[] = {"libs/a",  "libs/deep/b",       ".vim", "config", "hooks",
+                           "modules", "sub/modules/libs/c"};
+    put("project/.git/modules/sub/HEAD", "");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        put(ik_sprintf(ctx, "project/.git/modules/%s/HEAD", names[i]), "");
+        put(ik_sprintf(ctx, "project/.git/modules/%s/config", names[i]), "");
+    }
+    const ik_room_plan_t *plan = full(project);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *folder = below(ik_sprintf(ctx, "project/.git/modules/%s", names[i]));
+        int writable = find(plan, IK_ROOM_WRITABLE, folder);
+        int config = find(plan, IK_ROOM_READABLE, ik_sprintf(ctx, "%s/config", folder));
+        ck_assert_msg(writable > 0 && config > writable, "%s", names[i]);
+    }
+    const char *parts[] = {"libs", "libs/deep", "sub/modules/libs"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        const char *part = ik_sprintf(ctx, "project/.git/modules/%s", parts[i]);
+        ck_assert_msg(has(plan, IK_ROOM_READABLE, part), "%s", part);
+        ck_assert_msg(!has(plan, IK_ROOM_WRITABLE, part), "%s", part);
+    }
+}
+END_TEST
+
+START_TEST(test_submodules_too_deep_in_each_other_are_read_only)
+{
+    char *folder = ik_strdup(ctx, "project/.git");
+    for (int i = 0; i < 12; i++) {
+        put(ik_sprintf(ctx, "%s/HEAD", folder), "");
+        folder = ik_sprintf(ctx, "%s/modules/sub", folder);
+    }
+    const ik_room_plan_t *plan = full(project);
+    ck_assert(!has(plan, IK_ROOM_WRITABLE, folder));
+    const char *last = "";
+    for (size_t i = 0; i < plan->count; i++) {
+        const char *step = plan->steps[i];
+        last = strstr(step, "/modules") != NULL ? step : last;
+    }
+    ck_assert_int_eq(last[0], IK_ROOM_READABLE);
+    ck_assert_str_eq(last + strlen(last) - 8, "/modules");
 }
 END_TEST
 
@@ -383,6 +429,8 @@ int main(void)
     tcase_add_test(cases, test_home_below_tmp_is_no_part_of_the_copy);
     tcase_add_test(cases, test_write_none_lets_nothing_be_written);
     tcase_add_test(cases, test_git_and_protected_places_are_read_only);
+    tcase_add_test(cases, test_submodules_of_any_name_are_protected);
+    tcase_add_test(cases, test_submodules_too_deep_in_each_other_are_read_only);
     tcase_add_test(cases, test_many_submodules_are_all_read_only);
     tcase_add_test(cases, test_store_of_a_worktree_is_writable_but_for_hooks);
     tcase_add_test(cases, test_git_file_opens_no_other_folder);
