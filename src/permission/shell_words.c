@@ -18,6 +18,9 @@ typedef struct {
 /* What the next word is. */
 typedef enum { WORD, TARGET, DOCUMENT, TABBED_DOCUMENT } role_t;
 
+/* Where in "case SUBJECT in PATTERN) list;; esac" the next word is. */
+typedef enum { CASE_LIST, CASE_SUBJECT, CASE_IN, CASE_PATTERN } case_part_t;
+
 /* A command list that is being read: the whole text, what is between $( and ), or the body of a
  * here-document. */
 typedef struct {
@@ -28,6 +31,9 @@ typedef struct {
     bool in_word; /* a quoted empty word counts */
     bool mixed;   /* the word is quoted or expanded in part, so it is neither a number nor { */
     role_t role;
+    bool at_start;     /* a reserved word would be one here */
+    case_part_t part;  /* of the innermost case that is not over */
+    size_t case_depth; /* cases within each other */
     document_t *documents;
     size_t document_count;
 } splitter_t;
@@ -38,6 +44,7 @@ static void add_command(splitter_t *splitter)
     out->commands = ik_resize_array(out, out->commands, ik_shell_command_words_t, out->count + 1);
     out->commands[out->count] = (ik_shell_command_words_t){0};
     splitter->command = splitter->before = out->count++;
+    splitter->at_start = true;
 }
 
 static void add_word(ik_shell_words_t *out, size_t index, char *word)
@@ -45,6 +52,39 @@ static void add_word(ik_shell_words_t *out, size_t index, char *word)
     ik_shell_command_words_t *command = &out->commands[index];
     command->words = ik_resize_array(out, command->words, char *, command->count + 1);
     command->words[command->count++] = word;
+}
+
+/* Reserved words behind which a command begins, in every shell. */
+static bool begins_command(const char *word)
+{
+    static const char *const words[] = {"if",    "then",  "else", "elif", "do",
+                                        "while", "until", "{",    "!"};
+    for (size_t i = 0; i < IK_LENGTH(words); i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Follows the parts of case: the ) behind a pattern does not end a list. */
+static void follow_case(splitter_t *splitter, const char *word)
+{
+    bool reserved = splitter->at_start && !splitter->mixed;
+    bool ends = !splitter->mixed && strcmp(word, "esac") == 0;
+    splitter->at_start = reserved && begins_command(word);
+    if (splitter->part == CASE_SUBJECT) {
+        splitter->part = CASE_IN;
+    } else if (splitter->part == CASE_IN && !splitter->mixed && strcmp(word, "in") == 0) {
+        splitter->part = CASE_PATTERN;
+    } else if (splitter->case_depth > 0 && ((ends && reserved) || splitter->part == CASE_IN ||
+                                            (ends && splitter->part == CASE_PATTERN))) {
+        splitter->case_depth--;
+        splitter->part = CASE_LIST;
+    } else if (splitter->part == CASE_LIST && reserved && strcmp(word, "case") == 0) {
+        splitter->case_depth++;
+        splitter->part = CASE_SUBJECT;
+    }
 }
 
 static void end_word(splitter_t *splitter)
@@ -56,6 +96,9 @@ static void end_word(splitter_t *splitter)
     char *word =
         ik_strndup(out, splitter->word.len == 0 ? "" : splitter->word.data, splitter->word.len);
     bool brace = !splitter->mixed && strcmp(word, "{") == 0;
+    if (splitter->role == WORD) {
+        follow_case(splitter, word);
+    }
     if (splitter->role == DOCUMENT || splitter->role == TABBED_DOCUMENT) {
         splitter->documents =
             ik_resize_array(out, splitter->documents, document_t, splitter->document_count + 1);
@@ -116,6 +159,7 @@ static size_t begin_redirection(splitter_t *splitter, const char *text, size_t l
         splitter->in_word = false;
     }
     end_word(splitter);
+    splitter->at_start = false;
     while (i + 1 < len && strchr("<>&|", text[i + 1]) != NULL) {
         i++;
     }
@@ -244,12 +288,36 @@ static size_t split_inner(splitter_t *splitter, const char *text, size_t len, si
     splitter->out->plain = false;
     if (c == '(' || depth >= DEPTH_MAX) {
         begin_command(splitter);
+        splitter->part =
+            splitter->part == CASE_PATTERN ? CASE_LIST : splitter->part; /* (PATTERN) */
     } else {
         splitter->in_word = splitter->mixed = true;
     }
     return depth >= DEPTH_MAX
                ? from - 1
                : split(splitter->out, text, len, from, c == '`' ? '`' : ')', false, depth + 1);
+}
+
+/* Whether the list ends with the character that may end it. */
+static bool ends_list(splitter_t *splitter, char end)
+{
+    end_word(splitter);
+    return end != ')' || splitter->part != CASE_PATTERN;
+}
+
+/* An operator; next is the character after it. */
+static void read_operator(splitter_t *splitter, char c, char next)
+{
+    begin_command(splitter);
+    bool in_head = splitter->part == CASE_SUBJECT || splitter->part == CASE_IN;
+    if (in_head && c != '\n') { /* it is not a case */
+        splitter->case_depth--;
+        splitter->part = CASE_LIST;
+    } else if (c == ')' && splitter->part == CASE_PATTERN) {
+        splitter->part = CASE_LIST;
+    } else if (c == ';' && (next == ';' || next == '&') && splitter->case_depth > 0) {
+        splitter->part = CASE_PATTERN;
+    }
 }
 
 /* Reads a list of commands from position i up to `end` or the end of the text, and returns the
@@ -272,7 +340,7 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
             } else {
                 add_byte(&splitter, c);
             }
-        } else if (bare && c == end) {
+        } else if (bare && c == end && ends_list(&splitter, end)) {
             break;
         } else if (c == '\\' && i + 1 < len) {
             i++;
@@ -303,7 +371,7 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
         } else if (c == '\n' || c == ';' || c == '&' || c == '|' || c == ')') {
             size_t before = splitter.command;
             out->plain = false;
-            begin_command(&splitter);
+            read_operator(&splitter, c, next);
             if (c == '&' && next == '>') { /* in some shells one operator, a redirection */
                 splitter.before = before;
             } else if (c == '\n') {
