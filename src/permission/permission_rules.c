@@ -293,7 +293,7 @@ static bool is_any(const pattern_word_t *word)
 
 static bool command_matches(const pattern_t *pattern, const ik_shell_command_words_t *command)
 {
-    bool open = pattern->count > 1 && is_any(&pattern->words[pattern->count - 1]);
+    bool open = is_any(&pattern->words[pattern->count - 1]);
     size_t fixed = pattern->count - (open ? 1 : 0);
     if (command->count < fixed || (!open && command->count != fixed)) {
         return false;
