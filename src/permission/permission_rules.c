@@ -395,19 +395,29 @@ static char *escape_glob(const void *ctx, const char *path)
     return ik_buffer_finish(&out);
 }
 
+/* What a path or pattern that begins with ~/ may mean, on ctx; NULL for others. */
+static char *expand_home(const void *ctx, const char *path, bool is_pattern)
+{
+    const char *home = getenv("HOME");
+    if (home == NULL || strncmp(path, "~/", 2) != 0) {
+        return NULL;
+    }
+    return ik_sprintf(ctx, "%s%s", is_pattern ? escape_glob(ctx, home) : home, path + 1);
+}
+
 /* The project may be named by a path with links. */
 static char *make_absolute(const void *ctx, const ik_permission_rules_t *rules, const char *path,
                            bool is_pattern)
 {
-    const char *home = getenv("HOME");
     const char *project = is_pattern ? escape_glob(ctx, rules->project) : rules->project;
     const char *folder = is_pattern ? escape_glob(ctx, rules->folder) : rules->folder;
     size_t len = strlen(folder);
     bool below = strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == '\0');
-    return below            ? ik_sprintf(ctx, "%s%s", project, path + len)
-           : path[0] == '/' ? ik_strdup(ctx, path)
-           : strncmp(path, "~/", 2) == 0 && home != NULL ? ik_sprintf(ctx, "%s%s", home, path + 1)
-                                                         : ik_sprintf(ctx, "%s/%s", project, path);
+    char *at_home = is_pattern ? expand_home(ctx, path, true) : NULL;
+    return below             ? ik_sprintf(ctx, "%s%s", project, path + len)
+           : path[0] == '/'  ? ik_strdup(ctx, path)
+           : at_home != NULL ? at_home
+                             : ik_sprintf(ctx, "%s/%s", project, path);
 }
 
 /* An absolute path without "." and "..". */
@@ -454,7 +464,8 @@ static char *follow_links(const void *ctx, const char *path)
 }
 
 /* Rules that deny or ask are about the file, too, whichever link leads to it. A path whose ".."
- * follows a link leads elsewhere than it reads, so that it is not what was allowed. */
+ * follows a link leads elsewhere than it reads, so that it is not what was allowed. For the shipped
+ * tools ~ is a name like others; another tool may take it for the home. */
 static bool path_matches(const ik_permission_rules_t *rules, const char *pattern, const char *path,
                          bool allows)
 {
@@ -463,9 +474,15 @@ static bool path_matches(const ik_permission_rules_t *rules, const char *pattern
     char *whole = make_absolute(scratch, rules, path, false);
     char *named = normalise_path(scratch, whole);
     char *file = follow_links(scratch, whole);
-    bool by_name = glob_matches(glob, named, IK_GLOB_PATH);
-    bool matches = allows ? by_name && strcmp(file, follow_links(scratch, named)) == 0
-                          : by_name || glob_matches(glob, file, IK_GLOB_PATH);
+    char *at_home = expand_home(scratch, path, false);
+    bool matches = glob_matches(glob, named, IK_GLOB_PATH);
+    if (allows) {
+        matches = matches && strcmp(file, follow_links(scratch, named)) == 0;
+    } else {
+        matches =
+            matches || glob_matches(glob, file, IK_GLOB_PATH) ||
+            (at_home != NULL && glob_matches(glob, normalise_path(scratch, at_home), IK_GLOB_PATH));
+    }
     talloc_free(scratch);
     return matches;
 }

@@ -250,6 +250,8 @@ START_TEST(what_a_rule_matches)
         {"file_write(*.md)", "file_write", "../a.md", false, false},
         {"file_write(src/**)", "file_write", "src/a/b.c", true, true},
         {"file_write(./a.md)", "file_write", "a.md", true, true},
+        {"file_write(**)", "file_write", "~/a.md", true, true},
+        {"file_write(~/a.md)", "file_write", "~/a.md", false, true},
         {"fetch(https://a/*)", "fetch", "https://a/b", true, true},
         {"fetch(https://a/*)", "fetch", "https://b/a", false, false},
     };
