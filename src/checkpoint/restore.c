@@ -91,9 +91,9 @@ static bool is_available(ik_place_t *place, const ik_change_t *change)
 }
 
 /* A folder counts as absent where a file is looked for: what is in it has paths of its own. */
-static void look(ik_place_t *place, const char *path, ik_entry_t *now)
+static void look(ik_place_t *place, const ik_change_t *change, ik_entry_t *now)
 {
-    *now = ik_take_look(place, path, false);
+    *now = ik_take_look(place, change->path, change->before, change->after);
     if (now->kind == IK_ENTRY_SPECIAL && S_ISDIR(now->mode)) {
         now->kind = IK_ENTRY_ABSENT;
     }
@@ -104,7 +104,7 @@ static void decide(ik_place_t *place, const ik_restore_request_t *request, job_t
 {
     const ik_change_t *change = job->change;
     bool forced = request->force || request->restricted;
-    look(place, change->path, &job->now);
+    look(place, change, &job->now);
     job->file = (ik_restore_file_t){.path = change->path};
     if (ik_place_same(place, &job->now, NULL, change->before, change->before_owner)) {
         job->skipped = true;

@@ -46,7 +46,10 @@ typedef struct {
     size_t singles; /* objects that may still be kept */
     bool beyond_bytes;
     const ik_tree_file_t *file; /* being read; NULL: nothing else is known about it */
-    char *piece;                /* WHOLE_MAX bytes */
+    /* A file that has the size of neither is not read; NULL: it is. */
+    const ik_entry_t *before;
+    const ik_entry_t *after;
+    char *piece; /* WHOLE_MAX bytes */
     res_t result;
 } take_t;
 
@@ -207,9 +210,18 @@ static bool is_indexed_object(take_t *take, int fd, const ik_entry_t *entry)
            memcmp(name, take->file->indexed->object, size) == 0;
 }
 
+static bool has_size(const ik_entry_t *entry, uint64_t size)
+{
+    return entry->kind == IK_ENTRY_FILE && entry->size == size;
+}
+
 /* Reads the open file, whose status is in the entry. EAGAIN when it has another size. */
 static int keep_file(take_t *take, int fd, ik_entry_t *entry)
 {
+    if (take->before != NULL && !has_size(take->before, entry->size) &&
+        !has_size(take->after, entry->size)) {
+        return 0;
+    }
     if (take->file != NULL && take->file->indexed != NULL && entry->size > 0 &&
         is_indexed_object(take, fd, entry) && name_by_object(take, take->file, entry, false)) {
         return 0;
@@ -332,9 +344,11 @@ static void look(take_t *take, ik_entry_t *entry)
     }
 }
 
-ik_entry_t ik_take_look(ik_place_t *place, const char *path, bool store)
+ik_entry_t ik_take_look(ik_place_t *place, const char *path, const ik_entry_t *before,
+                        const ik_entry_t *after)
 {
-    take_t take = {.place = place, .store = store, .piece = ik_alloc_plain(WHOLE_MAX)};
+    take_t take = {
+        .place = place, .piece = ik_alloc_plain(WHOLE_MAX), .before = before, .after = after};
     ik_entry_t entry = {.path = path, .path_len = (uint32_t)strlen(path)};
     look(&take, &entry);
     free(take.piece);

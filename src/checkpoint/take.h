@@ -32,8 +32,10 @@ typedef struct {
 
 res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t *out);
 
-/* What a file is now, with its content stored if store is set, else only named. path is relative to
- * the folder or absolute. The entry's path is the caller's. */
-ik_entry_t ik_take_look(ik_place_t *place, const char *path, bool store);
+/* What a file is now, to be compared with the two entries. Its content is only named, and only if
+ * one of them has its size: reading a large file takes long. path is relative to the folder or
+ * absolute. The entry's path is the caller's. */
+ik_entry_t ik_take_look(ik_place_t *place, const char *path, const ik_entry_t *before,
+                        const ik_entry_t *after);
 /* Stores the state of exactly these files, which are sorted. */
 res_t ik_take_exact(ik_place_t *place, const char *const *paths, size_t count, ik_state_t **out);

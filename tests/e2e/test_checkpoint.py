@@ -3,9 +3,10 @@ import json
 import os
 import socket
 import subprocess
+import time
 
 from checkpoint_support import CHECKPOINT, CheckpointTest, call, git, snapshot
-from support import clean_env
+from support import clean_env, on_this_machine
 
 
 class Everywhere:
@@ -356,6 +357,18 @@ class Everywhere:
         undone = self.restore(segment, force=True)
         self.assertEqual(self.restored(undone), ["small"])
         self.assertEqual(self.conflicts(undone), {"large": "unavailable"})
+
+    def test_a_file_that_was_left_out_is_not_read(self):
+        """A terabyte, which would take minutes."""
+        with open(self.put("huge", "x"), "ab") as file:
+            file.truncate(1 << 40)
+            before = self.take()
+            file.truncate((1 << 40) + 1)
+        segment = {"before": [before["state"]], "after": [self.take()["state"]]}
+        started = time.monotonic()
+        undone = self.restore(segment)
+        self.assertLess(time.monotonic() - started, on_this_machine(10))
+        self.assertEqual(self.conflicts(undone), {"huge": "unavailable"})
 
     def test_files_of_several_megabytes(self):
         content = os.urandom(3 << 20)
