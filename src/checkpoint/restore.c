@@ -117,6 +117,43 @@ static void decide(ik_place_t *place, const ik_restore_request_t *request, job_t
     }
 }
 
+static int compare_sizes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A turn that moves a file whose content is not kept makes another one with the only copy of it. A
+ * file that cannot be kept stays if a content of its size is missing. */
+static void spare_moved(const void *ctx, ik_place_t *place, job_t *jobs, size_t count)
+{
+    uint64_t *missing = ik_new_array(ctx, uint64_t, count);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const ik_change_t *change = jobs[i].change;
+        if (change->before->kind == IK_ENTRY_UNKEPT) {
+            ik_entry_t now; /* also of a file that was not asked for */
+            look(place, change, &now);
+            if (!ik_place_same(place, &now, NULL, change->before, change->before_owner)) {
+                missing[n++] = change->before->size;
+            }
+        }
+    }
+    qsort(missing, n, sizeof(*missing), compare_sizes);
+    for (size_t i = 0; n > 0 && i < count; i++) {
+        job_t *job = &jobs[i];
+        bool unkept = job->now.kind == IK_ENTRY_UNKEPT ||
+                      job->change->after->kind == IK_ENTRY_UNKEPT ||
+                      job->now.size > ik_take_size_max(place);
+        if (is_due(job) && unkept && job->now.kind != IK_ENTRY_ABSENT &&
+            bsearch(&job->now.size, missing, n, sizeof(*missing), compare_sizes) != NULL) {
+            job->file.outcome = IK_RESTORE_UNAVAILABLE;
+        }
+    }
+    talloc_free(missing);
+}
+
 /* --- hard links ---------------------------------------------------------------------------- */
 
 /* Jobs are in the order of their paths in one array. */
@@ -519,6 +556,7 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
             jobs[i].skipped = true;
         }
     }
+    spare_moved(ctx, place, jobs, count);
     if (!request->dry_run) {
         TRY(take_states(ctx, place, jobs, count, &out->before));
         find_links(ctx, jobs, count);

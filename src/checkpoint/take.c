@@ -210,6 +210,11 @@ static bool is_indexed_object(take_t *take, int fd, const ik_entry_t *entry)
            memcmp(name, take->file->indexed->object, size) == 0;
 }
 
+uint64_t ik_take_size_max(const ik_place_t *place)
+{
+    return place->max_bytes / SHARE;
+}
+
 static bool has_size(const ik_entry_t *entry, uint64_t size)
 {
     return entry->kind == IK_ENTRY_FILE && entry->size == size;
@@ -226,7 +231,7 @@ static int keep_file(take_t *take, int fd, ik_entry_t *entry)
         is_indexed_object(take, fd, entry) && name_by_object(take, take->file, entry, false)) {
         return 0;
     }
-    if (take->store && entry->size > take->place->max_bytes / SHARE) {
+    if (take->store && entry->size > ik_take_size_max(take->place)) {
         return EFBIG;
     }
     if (entry->size >= WHOLE_MAX) {

@@ -32,6 +32,9 @@ typedef struct {
 
 res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t *out);
 
+/* A larger file is not kept. */
+uint64_t ik_take_size_max(const ik_place_t *place);
+
 /* What a file is now, to be compared with the two entries. Its content is only named, and only if
  * one of them has its size: reading a large file takes long. path is relative to the folder or
  * absolute. The entry's path is the caller's. */

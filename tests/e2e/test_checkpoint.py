@@ -1,6 +1,7 @@
 """lib/ikigai/checkpoint: states of a folder, what changed between them, and the way back."""
 import json
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -369,6 +370,32 @@ class Everywhere:
         undone = self.restore(segment)
         self.assertLess(time.monotonic() - started, on_this_machine(10))
         self.assertEqual(self.conflicts(undone), {"huge": "unavailable"})
+
+    def test_a_file_that_was_left_out_and_moved_stays(self):
+        """The only copy of its content is where the turn moved or copied it."""
+        for move in (os.rename, shutil.move, lambda a, b: (shutil.copy(a, b), os.remove(a))):
+            for target in ("new/name", "small"):
+                for force in (False, True):
+                    large, moved = self.put("large", bytes(2000)), self.path("project", target)
+                    self.put("small", "small")
+                    os.makedirs(os.path.dirname(moved), exist_ok=True)
+                    before = self.take(max_bytes=8000)
+                    move(large, moved)
+                    self.put("made", bytes(3000))
+                    after = self.take(max_bytes=8000)
+                    segment = {"before": [before["state"]], "after": [after["state"]]}
+                    undone = self.restore(segment, force=force, max_bytes=8000)
+                    self.assertEqual(self.conflicts(undone),
+                                     {"large": "unavailable", target: "unavailable"})
+                    self.assertEqual(self.restored(undone), ["made"])
+                    named = self.restore(segment, paths=[target], max_bytes=8000)
+                    self.assertEqual(self.conflicts(named), {target: "unavailable"})
+                    self.put("large", "mine")
+                    later = self.restore(segment, max_bytes=8000)
+                    self.assertEqual(self.conflicts(later),
+                                     {"large": "changed", target: "unavailable"})
+                    self.assertEqual(snapshot(self.project)[target.encode()][1], bytes(2000))
+                    os.remove(moved)
 
     def test_files_of_several_megabytes(self):
         content = os.urandom(3 << 20)
