@@ -205,22 +205,29 @@ static bool is_named(const ik_undo_task_t *task, const char *path)
     return false;
 }
 
+/* The conflicts that the undo left which this one finishes. */
+static ik_undo_files_t read_older_conflicts(const ik_undo_task_t *task)
+{
+    const char *text = task->redo || task->record == NULL ? NULL : task->record->conflicts;
+    json_t *older = text == NULL ? NULL : ik_json_parse(text, strlen(text), NULL);
+    ik_undo_files_t files = ik_undo_outcome_read_files(task, older);
+    json_decref(older);
+    return files;
+}
+
 /* When names finish an undo, the conflicts of the other files are still left. */
 static void keep_older_conflicts(ik_undo_task_t *task)
 {
-    bool finishes = !task->redo && task->record != NULL;
-    if (!finishes || task->names == NULL || task->record->conflicts == NULL) {
+    if (task->names == NULL) {
         return;
     }
-    json_t *older = ik_json_parse(task->record->conflicts, strlen(task->record->conflicts), NULL);
-    ik_undo_files_t files = ik_undo_outcome_read_files(task, older);
+    ik_undo_files_t files = read_older_conflicts(task);
     for (size_t i = 0; i < files.count; i++) {
         const char *path = files.items[i].path;
         if (!is_named(task, path) && !ik_undo_outcome_has_file(&task->outcome.conflicts, path)) {
             ik_undo_outcome_add_file(task, &task->outcome.conflicts, path, files.items[i].reason);
         }
     }
-    json_decref(older);
 }
 
 /* Makes the path absolute without "." and ".." in it; symlinks are left alone. */
@@ -413,7 +420,8 @@ static bool add_matches(ik_undo_task_t *task, const char *base, const char *name
     return found;
 }
 
-/* Names are relative to the folder of the session, or else to the working folder. */
+/* Names are relative to the folder of the session, or else to the working folder. A conflict can be
+ * named although the turns, all in all, did not change the file. */
 static void on_changed(void *data, const res_t *result, const json_t *answer)
 {
     ik_undo_task_t *task = data;
@@ -428,6 +436,10 @@ static void on_changed(void *data, const res_t *result, const json_t *answer)
         for (size_t i = 0; i < gone.count; i++) {
             ik_undo_outcome_add_file(task, &changed, gone.items[i].path, NULL);
         }
+    }
+    ik_undo_files_t left = read_older_conflicts(task);
+    for (size_t i = 0; i < left.count; i++) {
+        ik_undo_outcome_add_file(task, &changed, left.items[i].path, NULL);
     }
     for (size_t i = 0; task->request.names[i] != NULL; i++) {
         const char *name = task->request.names[i];

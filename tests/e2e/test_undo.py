@@ -357,6 +357,14 @@ class Undo(UndoTest):
         self.assertEqual(self.files(), {"a.txt": "1\n", "b.txt": "1\n"})
         self.assertEqual(self.undo()["prompt"], "First")  # nothing is left to finish
 
+    def test_a_conflict_can_be_named_when_the_turn_left_the_file_as_it_was(self):
+        self.put("a.txt", "0\n")
+        self.turn("First", steps=[[bash("echo 1 > a.txt")], [bash("echo 0 > a.txt; echo b > b")]])
+        self.put("a.txt", "mine\n")
+        self.assertEqual(self.undo(status=1)["conflicts"], [{"path": "a.txt", "reason": "changed"}])
+        self.assertEqual(self.undo("a.txt")["restored"], [{"path": "a.txt"}])
+        self.assertEqual(self.files(), {"a.txt": "0\n"})
+
     def test_plain_undo_after_conflicts_goes_a_turn_further(self):
         self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
         self.turn("Second", write("b.txt", "2\n"))
