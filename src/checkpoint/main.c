@@ -210,12 +210,16 @@ static res_t open_place(const void *ctx, const json_t *request, ik_place_t **pla
     return ik_sweep_lock(blobs, false);
 }
 
+static res_t cannot_open(const ik_place_t *place)
+{
+    return ERR(SYSTEM, "Cannot open %s: %s", place->folder, strerror(place->error));
+}
+
+/* The folder need not exist: a call may have removed it. */
 static res_t open_folder(const void *ctx, const json_t *request, ik_place_t **place)
 {
     TRY(open_place(ctx, request, place));
-    return (*place)->root < 0
-               ? ERR(SYSTEM, "Cannot open %s: %s", (*place)->folder, strerror((*place)->error))
-               : OK;
+    return (*place)->error == 0 || (*place)->error == ENOENT ? OK : cannot_open(*place);
 }
 
 /* --- the operations -------------------------------------------------------------------------- */
@@ -281,6 +285,9 @@ static res_t run_take(const void *ctx, const json_t *request, ik_buffer_t *out)
     TRY(open_folder(ctx, request, &place));
     TRY(get_states(ctx, place, json_object_get(request, "previous"), true, &what.previous,
                    &what.previous_count));
+    if (place->error != 0 && what.previous_count == 0) {
+        return cannot_open(place);
+    }
     TRY(get_paths(ctx, request, &paths, &what.path_count));
     what.paths = paths;
     TRY(ik_take_run(place, &what, &taken));

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -20,6 +22,12 @@ static int on_free(ik_place_t *place)
     return 0;
 }
 
+static void open_root(ik_place_t *place)
+{
+    place->root = open(place->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    place->error = place->root < 0 ? errno : 0;
+}
+
 res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_place_t **out)
 {
     ik_place_t *place = ik_new(ctx, ik_place_t);
@@ -32,10 +40,14 @@ res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_p
     place->home = home == NULL ? NULL : ik_strdup(place, home);
     free(home);
     char *real = realpath(folder, NULL);
-    place->folder = ik_strdup(place, real == NULL ? folder : real);
+    char *above = real == NULL ? realpath(ik_file_folder(place, folder), NULL) : NULL;
+    const char *name = strrchr(folder, '/');
+    place->folder = above != NULL && name != NULL
+                        ? ik_sprintf(place, "%s%s", above[1] == '\0' ? "" : above, name)
+                        : ik_strdup(place, real == NULL ? folder : real);
+    free(above);
     free(real);
-    place->root = open(place->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    place->error = place->root < 0 ? errno : 0;
+    open_root(place);
     place->slash = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (place->slash < 0) {
         return ERR(SYSTEM, "Cannot open /: %s", strerror(errno));
@@ -45,6 +57,13 @@ res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_p
     place->objects = ik_git_objects_create(place, blobs);
     *out = place;
     return OK;
+}
+
+void ik_place_make_folder(ik_place_t *place)
+{
+    if (mkdir(place->folder, 0777) == 0) {
+        open_root(place);
+    }
 }
 
 ik_git_source_t ik_place_source(const ik_entry_t *entry, const ik_state_t *owner)

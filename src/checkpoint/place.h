@@ -27,6 +27,8 @@ typedef struct {
 
 /* The folder need not exist: recorded states can be compared without it. */
 res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_place_t **out);
+/* Makes the folder, which does not exist. */
+void ik_place_make_folder(ik_place_t *place);
 
 /* The descriptor to which *path, a path of a state, is then relative. */
 static inline int ik_place_at(const ik_place_t *place, const char **path)

@@ -492,6 +492,25 @@ static int write_file(ik_place_t *place, const job_t *job)
     return error;
 }
 
+/* Makes the folder if it does not exist, to write files into it. Without any, the folder was moved
+ * since, or removed. */
+static res_t need_folder(ik_place_t *place, const job_t *jobs, size_t count, bool dry_run)
+{
+    if (place->root >= 0) {
+        return OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (is_due(&jobs[i]) && jobs[i].change->before->kind != IK_ENTRY_ABSENT &&
+            jobs[i].change->path[0] != '/') {
+            if (!dry_run) {
+                ik_place_make_folder(place);
+            }
+            return OK;
+        }
+    }
+    return ERR(SYSTEM, "Cannot open %s: %s", place->folder, strerror(place->error));
+}
+
 /* --- the whole ----------------------------------------------------------------------------- */
 
 static res_t take_states(const void *ctx, ik_place_t *place, const job_t *jobs, size_t count,
@@ -557,6 +576,7 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
         }
     }
     spare_moved(ctx, place, jobs, count);
+    TRY(need_folder(place, jobs, count, request->dry_run));
     if (!request->dry_run) {
         TRY(take_states(ctx, place, jobs, count, &out->before));
         find_links(ctx, jobs, count);

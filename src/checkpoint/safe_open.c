@@ -40,6 +40,10 @@ static int open_by_component(int root, const char *path, int flags)
 int ik_safe_open(int root, const char *path, int flags)
 {
     static bool missing;
+    if (root < 0) {
+        errno = ENOENT;
+        return -1;
+    }
     if (!missing) {
         struct open_how how = {
             .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW,
@@ -65,7 +69,7 @@ int ik_safe_open_parent(int root, const char *path, const char **name)
     const char *slash = strrchr(path, '/');
     *name = slash == NULL ? path : slash + 1;
     if (slash == NULL) {
-        return openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return ik_safe_open(root, ".", O_PATH | O_DIRECTORY);
     }
     char *folder = ik_strndup(NULL, path, (size_t)(slash - path));
     int fd = ik_safe_open(root, folder, O_PATH | O_DIRECTORY);

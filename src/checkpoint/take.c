@@ -769,7 +769,11 @@ res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t
     } else {
         find_base(&take);
         size_t named = take.named_count;
-        take.tree = ik_tree_walk_run(take.state, place->folder, place->home, place->max_files);
+        /* If there was a folder before, a call removed it. */
+        bool removed = place->error == ENOENT && take.base != NULL;
+        take.tree =
+            removed ? ik_new(take.state, ik_tree_t)
+                    : ik_tree_walk_run(take.state, place->folder, place->home, place->max_files);
         if (take.tree == NULL) {
             return ERR(SYSTEM, "Cannot read %s: %s", place->folder, strerror(errno));
         }

@@ -529,6 +529,24 @@ class Undo(UndoTest):
         self.assertEqual(self.undo()["restored"], [{"path": "a.txt"}])
         self.assertEqual(self.files(), {"mine.txt": "mine\n"})
 
+    def test_a_turn_that_removed_the_folder(self):
+        for git in (False, True):
+            os.makedirs(self.project, exist_ok=True)
+            self.key = None
+            if git:
+                subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
+            self.put("a.txt", "1\n")
+            self.put("sub/b.txt", "2\n")
+            self.turn("First", bash(f"cd /; rm -rf {self.project}"), args=["--mode", "full"])
+            self.assertFalse(os.path.exists(self.project))
+            self.assertEqual(len(self.undo("--dry-run", cwd=self.dir)["restored"]), 2)
+            self.assertFalse(os.path.exists(self.project))
+            undone = self.undo(cwd=self.dir)
+            self.assertEqual((len(undone["restored"]), undone["conflicts"]), (2, []))
+            self.assertEqual(self.files(), {"a.txt": "1\n", "sub/b.txt": "2\n"})
+            self.redo()
+            self.assertEqual(self.files(), {})
+
     def test_a_session_in_use(self):
         self.turn("First", write("a.txt", "1\n"))
         running = self.begin([Answer(calls=[bash("touch started; sleep 60")])], "-r", self.key)
