@@ -33,7 +33,20 @@ static const char *const secret_places[] = {
     ".config/chromium",
     ".config/BraveSoftware",
     ".config/microsoft-edge",
+    ".config/vivaldi",
+    ".config/opera",
+    ".librewolf",
     ".thunderbird",
+    "snap/firefox",
+    "snap/chromium",
+    "snap/thunderbird",
+    ".var/app/org.mozilla.firefox",
+    ".var/app/org.mozilla.Thunderbird",
+    ".var/app/org.mozilla.thunderbird",
+    ".var/app/org.chromium.Chromium",
+    ".var/app/com.google.Chrome",
+    ".var/app/com.brave.Browser",
+    ".var/app/com.microsoft.Edge",
 };
 static const char *const system_secrets[] = {"/run/user"};
 static const char *const cache_places[] = {".cache", ".npm", ".cargo", ".gradle", ".m2", "go"};

@@ -130,6 +130,18 @@ START_TEST(test_home_as_project_opens_no_secret)
 }
 END_TEST
 
+/* As packages of the distribution, snaps and flatpaks. */
+START_TEST(test_profiles_of_browsers_are_hidden)
+{
+    const char *profiles[] = {"home/.mozilla", "home/snap/firefox",
+                              "home/.var/app/org.mozilla.firefox"};
+    for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
+        put(ik_sprintf(ctx, "%s/cookies", profiles[i]), "secret");
+        ck_assert_msg(has(full(project), IK_ROOM_HIDDEN, profiles[i]), "%s", profiles[i]);
+    }
+}
+END_TEST
+
 START_TEST(test_ikigai_home_in_the_project_is_hidden)
 {
     put("project/own/keys.json", "secret");
@@ -424,6 +436,7 @@ int main(void)
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_test(cases, test_project_that_contains_the_home_opens_no_secret);
     tcase_add_test(cases, test_home_as_project_opens_no_secret);
+    tcase_add_test(cases, test_profiles_of_browsers_are_hidden);
     tcase_add_test(cases, test_ikigai_home_in_the_project_is_hidden);
     tcase_add_test(cases, test_project_in_ikigai_home_is_read_only);
     tcase_add_test(cases, test_home_below_tmp_is_no_part_of_the_copy);
