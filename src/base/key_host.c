@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_file.h"
+#include "base/ownership.h"
 #include "base/url_host.h"
 
 enum { FILE_MAX = 1024 * 1024 };
@@ -61,13 +62,16 @@ static bool is_free(const void *ctx, const ik_config_provider_t *provider, const
     return ik_config_key_source(key, provider) == IK_CONFIG_ENVIRONMENT && !provider->key_from_file;
 }
 
-/* The user's file, a new reference; NULL: there is none, or it is not JSON. */
+/* The user's file, a new reference; NULL: there is none, it is not JSON, or others can change it.
+ */
 static json_t *load_permissions(const void *ctx, const ik_paths_t *paths)
 {
     char *text;
     size_t len;
     json_error_t error;
-    res_t read = ik_file_read(ctx, paths->permissions, FILE_MAX, &text, &len);
+    res_t owned = ik_ownership_check_file(paths->permissions);
+    res_t read =
+        is_ok(&owned) ? ik_file_read(ctx, paths->permissions, FILE_MAX, &text, &len) : owned;
     return is_ok(&read) ? ik_json_parse(text, len, &error) : NULL;
 }
 

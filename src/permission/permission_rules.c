@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/glob_match.h"
 #include "base/json.h"
+#include "base/ownership.h"
 #include "permission/shell_words.h"
 
 enum { FILE_MAX = 1024 * 1024, LINKS_MAX = 40 };
@@ -182,10 +183,17 @@ static res_t read_file(ik_permission_rules_t *rules, const char *file, bool is_u
     if (is_err(&read)) {
         return read.code == IK_ERR_NOT_FOUND ? OK : read;
     }
+    /* What another user wrote there would be allowed. */
+    res_t owned = is_users ? ik_ownership_check_file(file) : OK;
+    if (is_err(&owned)) {
+        return ik_error_make(owned.code, "refused: %s", owned.message);
+    }
     json_t *root = ik_json_parse(text, len, &error);
     if (!json_is_object(root)) {
+        bool parsed = root != NULL;
         json_decref(root);
-        return ERR(INVALID, "%s: not a JSON object: %s", file, root == NULL ? error.text : "");
+        return parsed ? ERR(INVALID, "%s: not a JSON object", file)
+                      : ERR(INVALID, "%s: not a JSON object: %s", file, error.text);
     }
     ik_json_adopt(rules, root);
     const char *key;

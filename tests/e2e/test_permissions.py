@@ -217,6 +217,16 @@ else:
             self.rules({"projects": {"/elsewhere": fault}})
             self.assertIn("projects: /elsewhere: ", self.ikigai("-p", "hi", status=2).err)
 
+    def test_rules_that_others_can_change_are_refused(self):
+        self.rules({"allow": ["bash"]})
+        path = os.path.join(self.home, "permissions.json")
+        os.chmod(path, 0o666)
+        self.assertIn(f"refused: {path} can be changed by everyone",
+                      self.ikigai("-p", "hi", status=2).err)
+        self.ikigai("tool", "run", "glob", '{"pattern":"*"}', status=2)
+        os.chmod(path, 0o644)
+        self.ikigai("-p", "hi")
+
     def test_a_project_adds_deny_and_ask_only(self):
         self.rules({"deny": ["glob"], "allow": ["bash"]}, "project")
         turn = self.ask([bash("touch file", permissions="all"), Answer("Ok.")])
