@@ -67,7 +67,8 @@ typedef enum {
     IK_ROOM_COPY = 'c',      /* a writable folder; the next string is the folder that keeps the
                                 changes, or "": they are kept in memory */
     IK_ROOM_STUB = 'e',      /* an empty folder shown in the overlay, if it does not exist there */
-    IK_ROOM_SHARED = 's',    /* a mount of another room, given as the next descriptor */
+    IK_ROOM_SHARED = 's',    /* a mount of another room, given as the next descriptor; no path: it
+                                is not shown */
     IK_ROOM_READABLE = 'r',  /* the place itself, read-only */
     IK_ROOM_WRITABLE = 'w',  /* the place itself; it cannot be renamed */
     IK_ROOM_HIDDEN = 'h',    /* replaced by an empty folder or file */

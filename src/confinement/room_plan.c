@@ -531,8 +531,13 @@ ik_room_plan_t *ik_room_plan_create(const void *ctx, const ik_room_places_t *giv
     show_folder(&planner, "/");
     add(plan, IK_ROOM_READABLE, "/sys");
     for (size_t i = 0; i < plan->copy_count; i++) {
-        add(plan, stores == NULL ? IK_ROOM_SHARED : IK_ROOM_COPY, plan->copies[i]);
-        if (stores != NULL) {
+        /* Where everything but /tmp is writable, the place to show a copy would really be made. */
+        bool shown = !everywhere || kind_of(plan->copies[i]) != 0 ||
+                     ik_file_is_within(plan->copies[i], "/tmp");
+        if (stores == NULL) {
+            add(plan, IK_ROOM_SHARED, shown ? plan->copies[i] : "");
+        } else if (shown) {
+            add(plan, IK_ROOM_COPY, plan->copies[i]);
             add_text(plan, ik_strdup(plan, stores[i]));
         }
         /* A copy of /tmp may begin empty, and ikigai may be installed there. */

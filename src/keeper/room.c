@@ -312,7 +312,7 @@ static bool take_step(const void *ctx, step_t *step)
     case IK_ROOM_LINK:
         return symlink(step->other, ik_sprintf(ctx, ROOT "%s", step->path)) == 0;
     case IK_ROOM_SHARED:
-        return attach(step->source, step->path, true);
+        return step->path[0] == '\0' || attach(step->source, step->path, true);
     case IK_ROOM_WRITABLE:
         return set_attributes(step->source, SAFE) &&
                attach(step->source, step->path, step->is_folder);

@@ -145,6 +145,17 @@ class Running(EffectsTest):
                 if inside:
                     os.remove(f"{self.project}/inside")
 
+    def test_a_tool_that_writes_anywhere_makes_no_cache_folders(self):
+        home = tempfile.mkdtemp(dir="/var/tmp")  # /tmp itself is the room's own
+        self.addCleanup(shutil.rmtree, home)
+        os.makedirs(f"{home}/.cache")
+        self.user_tool("writer", tool_script(
+            "writer", 'echo x > ~/file; echo x > ~/.cache/file; echo "{}"',
+            effects={"write": "anywhere"}))
+        self.run_tool("writer", env={"HOME": home, "IKIGAI_HOME": self.home})
+        self.assertEqual(sorted(os.listdir(home)), [".cache", "file"])
+        self.assertEqual(os.listdir(f"{home}/.cache"), [])  # that is a copy
+
     def test_confined_says_what_a_failed_call_was_held_to(self):
         project = os.path.realpath(self.project)
         for effects, mode, confined in (
