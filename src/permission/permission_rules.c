@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -525,6 +526,13 @@ static char *read_subject(const void *ctx, const ik_permission_call_t *call, siz
     return found ? ik_json_decode(ctx, value, len) : NULL;
 }
 
+/* A rule that denies or asks must not be void because of a capital letter, as in Bash(rm *). */
+static bool is_about_tool(const rule_t *rule, const ik_permission_call_t *call)
+{
+    return rule->effect == IK_PERMISSION_ALLOW ? strcmp(rule->tool, call->entry->name) == 0
+                                               : strcasecmp(rule->tool, call->entry->name) == 0;
+}
+
 static bool rule_matches(const ik_permission_rules_t *rules, const rule_t *rule,
                          const ik_permission_call_t *call)
 {
@@ -533,7 +541,7 @@ static bool rule_matches(const ik_permission_rules_t *rules, const rule_t *rule,
         return call->extra == IK_PERMISSION_NETWORK ||
                (!allows && call->extra == IK_PERMISSION_ALL);
     }
-    if (strcmp(rule->tool, call->entry->name) != 0) {
+    if (!is_about_tool(rule, call)) {
         return false;
     }
     if (rule->pattern == NULL) {
@@ -556,7 +564,7 @@ const char *ik_permission_rules_unchecked(const ik_permission_rules_t *rules,
     for (size_t i = 0; i < rules->count; i++) {
         const rule_t *rule = &rules->list[i];
         checked = checked || (rule->effect != IK_PERMISSION_ALLOW && rule->pattern != NULL &&
-                              strcmp(rule->tool, call->entry->name) == 0);
+                              is_about_tool(rule, call));
     }
     size_t len;
     char *text = checked ? read_subject(NULL, call, &len) : NULL;

@@ -199,6 +199,8 @@ START_TEST(what_a_rule_matches)
     } cases[] = {
         {"bash", "bash", "anything; at all", true, true},
         {"bash", "fetch", "x", false, false},
+        {"Bash", "bash", "x", false, true},
+        {"BASH(rm *)", "bash", "rm x", false, true},
         {"bash(npm test *)", "bash", "npm test", true, true},
         {"bash(npm test *)", "bash", "npm test a b", true, true},
         {"bash(npm test *)", "bash", "npm  'test'", true, true},
