@@ -251,6 +251,8 @@ static void read_member(reading_t *reading, ik_json_span_t key, ik_json_span_t v
                                    : IK_CONFIG_SERVER_HTTP;
     } else if (strcmp(name, "enabled") == 0) {
         server->enabled = read_boolean(reading, member, value);
+    } else if (strcmp(name, "disabled") == 0) {
+        server->enabled = !read_boolean(reading, member, value);
     } else if (strcmp(name, "allow_tools") == 0) {
         server->allow_tools = read_list(reading, member, value);
     } else if (strcmp(name, "deny_tools") == 0) {

@@ -484,6 +484,15 @@ class Configuration(McpTest):
         self.assertIn("unknown key mcpServers.s.novel", done.err)
         self.assertIn("'bad name' is not a valid name of a server", done.err)
 
+    def test_entries_of_other_programs(self):
+        self.servers(off={"command": "x", "disabled": True}, on={"command": "x", "disabled": False},
+                     web={"httpUrl": "https://example.org/mcp"})
+        listed = {s["name"]: s for s in self.ikigai("mcp", "list", "--json").json()}
+        self.assertEqual([listed[name]["status"] for name in ("off", "on", "web")],
+                         ["disabled", "new", "new"])
+        self.assertEqual((listed["web"]["type"], listed["web"]["url"]),
+                         ("http", "https://example.org/mcp"))
+
     def test_commands(self):
         self.config('{"max_tool_turns": 9,\n "providers": {}}')
         self.ikigai("mcp", "add", "one", "--env", "A=b=c", "--cwd", "/tmp", "--", "prog", "-x", "--", "y z")
