@@ -25,7 +25,8 @@ VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--child-silent-after-fork=yes",
             "--suppressions=" + os.path.join(ROOT, "tests", "lint", "valgrind.supp")]
 
-# seconds for what happens at once on an idle machine; a test that waits longer has found a hang
+# Seconds for what happens at once on an idle machine. What must not be waited for lasts longer, so a
+# test that waits longer has found a hang.
 PATIENCE = 60
 
 # the tools that come with ikigai, as they are listed

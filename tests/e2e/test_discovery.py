@@ -12,8 +12,6 @@ from support import IKIGAI, NOBODY, PATIENCE, SHIPPED, TOOLS, ScratchTest, as_us
 
 SERIAL = True  # it measures time
 
-# What a loaded machine needs to start a few programs.
-
 
 class DiscoveryTest(ScratchTest):
     def setUp(self):

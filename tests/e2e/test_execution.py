@@ -12,9 +12,6 @@ import unittest
 import hostile
 from support import IKIGAI, NOBODY, PATIENCE, ScratchTest, as_user, clean_env
 
-# What a loaded machine may take for anything: how late a call may be is judged by promise 6. What
-# must not be waited for here lasts longer than this.
-
 
 class ToolTest(ScratchTest):
     def setUp(self):
