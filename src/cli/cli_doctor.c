@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "command/command.h"
 #include "io/http.h"
+#include "permission/permission_rules.h"
 #include "provider/provider.h"
 #include "workspace/extension_status.h"
 
@@ -134,6 +135,22 @@ static void check_env_files(ik_cli_doctor_t *doctor, const ik_config_tool_t *too
     }
 }
 
+/* Without valid rules no conversation begins. */
+static void check_rules(ik_cli_doctor_t *doctor)
+{
+    ik_permission_rules_t *rules;
+    const char *const *warnings;
+    res_t loaded = ik_permission_rules_load(doctor->cli->ctx, doctor->cli->paths, NULL, &rules);
+    if (is_err(&loaded)) {
+        ik_cli_doctor_complain(doctor, "%s", loaded.message);
+        return;
+    }
+    size_t count = ik_permission_rules_warnings(rules, &warnings);
+    for (size_t i = 0; i < count; i++) {
+        ik_cli_doctor_complain(doctor, "%s", warnings[i]);
+    }
+}
+
 static void report_configuration(ik_cli_doctor_t *doctor)
 {
     const ik_config_t *config = doctor->cli->config;
@@ -162,6 +179,7 @@ static void report_configuration(ik_cli_doctor_t *doctor)
     for (size_t i = 0; i < config->warning_count; i++) {
         ik_cli_doctor_complain(doctor, "%s", config->warnings[i]);
     }
+    check_rules(doctor);
 }
 
 /* The servers that are only known by name are listed, too; whether they run is not checked. */

@@ -33,16 +33,15 @@ static size_t size_of(const char *path, const struct stat *status)
 
 static void report_missing(ik_cli_doctor_t *doctor, const char *path)
 {
-    struct stat status;
-    /* The folder in which the first missing folder, or the file, would be created. */
-    char *folder = ik_file_folder(doctor->cli->ctx, path);
-    while (access(folder, F_OK) != 0 && errno == ENOENT && strcmp(folder, ".") != 0) {
-        folder = ik_file_folder(doctor->cli->ctx, folder);
+    struct stat status = {0};
+    const char *place = path; /* then the folder in which the first missing one would be created */
+    while (lstat(place, &status) != 0 && errno == ENOENT && strcmp(place, ".") != 0) {
+        place = ik_file_folder(doctor->cli->ctx, place);
     }
-    if (lstat(path, &status) == 0) {
-        ik_cli_doctor_complain(doctor, "%s: the symbolic link is broken" CHOOSE, path);
-    } else if (access(folder, W_OK | X_OK) != 0) {
-        ik_cli_doctor_complain(doctor, "%s cannot be created in %s: %s" CHOOSE, path, folder,
+    if (S_ISLNK(status.st_mode) && access(place, F_OK) != 0) {
+        ik_cli_doctor_complain(doctor, "%s: the symbolic link is broken" CHOOSE, place);
+    } else if (access(place, W_OK | X_OK) != 0) {
+        ik_cli_doctor_complain(doctor, "%s cannot be created in %s: %s" CHOOSE, path, place,
                                strerror(errno));
     } else {
         ik_cli_doctor_say("  file        %s: not there yet; the first session creates it", path);

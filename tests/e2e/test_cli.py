@@ -775,6 +775,23 @@ class Doctor(IkigaiTest):
         self.assertIn(f"  problem: {path}:2: broken JSON", done.out)
         self.assertTrue(done.out.endswith("\n1 problem found.\n"), done.out)
 
+    def test_rules_that_keep_every_conversation_from_beginning(self):
+        path = os.path.join(self.home, "permissions.json")
+        for text, fault in (("", "not a JSON object"), ('{"deny": "bash"}', "deny")):
+            with self.subTest(text=text):
+                self.write(path, text, 0o600)
+                refused = self.ikigai("-p", "hello", status=2).err
+                done = self.ikigai("doctor", status=1)
+                self.assertIn(fault, done.out)
+                self.assertIn(refused.removeprefix("ikigai: "), done.out)
+                self.assertTrue(done.out.endswith("\n1 problem found.\n"), done.out)
+
+    def test_a_home_that_is_a_broken_link(self):
+        home = self.path("link")
+        os.symlink(self.path("missing"), home)
+        done = self.ikigai("doctor", env={"IKIGAI_HOME": home}, status=1)
+        self.assertIn(f"problem: {home}: the symbolic link is broken", done.out)
+
     def test_it_asks_every_tool_anew(self):
         path = self.user_tool("mine", tool_script("mine", first=f"echo x >> '{self.dir}/asked'"))
         os.utime(path, (1, 1))
