@@ -1,8 +1,12 @@
 #include "io/loop.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "io/loop_uv.h"
 
 struct ik_loop {
@@ -52,8 +56,26 @@ static int close_loop(ik_loop_t *loop)
     return 0;
 }
 
+/* libuv aborts if it cannot make the pipe for its signals. */
+static bool has_descriptors(void)
+{
+    int pipes[2][2];
+    size_t count = 0;
+    while (count < IK_LENGTH(pipes) && pipe2(pipes[count], O_CLOEXEC) == 0) {
+        count++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        close(pipes[i][0]);
+        close(pipes[i][1]);
+    }
+    return count == IK_LENGTH(pipes);
+}
+
 res_t ik_loop_create(const void *ctx, ik_loop_t **out)
 {
+    if (!has_descriptors()) {
+        return ERR(SYSTEM, "Cannot create the event loop: %s", strerror(errno));
+    }
     ik_loop_t *loop = ik_new(ctx, ik_loop_t);
     int error = uv_loop_init(&loop->uv);
     if (error != 0) {

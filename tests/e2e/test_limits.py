@@ -103,6 +103,19 @@ class Processes(LimitTest):
         self.assertTrue(done.returncode == 0 or done.stderr, done)
 
 
+class Descriptors(LimitTest):
+    def test_never_silent(self):
+        """ulimit -n, from the three that every program has."""
+        for count in range(4, 12):
+            for words in (["session", "list"], ["-p", "hello", "--no-tools"]):
+                with self.subTest(count=count, words=words):
+                    done = self.run_limited(*words, preexec_fn=limit(
+                        resource.RLIMIT_NOFILE, count))
+                    self.assertIn(done.returncode, (0, 1, 2), done)
+                    if done.returncode != 0:
+                        self.assertRegex(done.stderr, b"(?i)too many open files")
+
+
 @unittest.skipIf(SANITIZED, "a sanitizer needs more than these limits")
 class Memory(LimitTest):
     """ulimit -v, at every size from where the dynamic loader gives up by itself."""
