@@ -200,7 +200,10 @@ void ik_cli_doctor_sessions(ik_cli_doctor_t *doctor, const char *db)
     } else {
         ik_cli_doctor_complain(doctor, "%s", described.message);
     }
-    if (report_file(doctor, path)) {
+    res_t usable = ik_history_check_db(db, doctor->cli->paths->database);
+    if (is_err(&usable)) {
+        ik_cli_doctor_complain(doctor, "%s", usable.message);
+    } else if (report_file(doctor, path)) {
         store = open_store(doctor, path);
     }
     if (store != NULL) {

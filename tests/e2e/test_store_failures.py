@@ -215,6 +215,13 @@ class Unopenable(StoreTest):
         os.symlink(self.path("nowhere", "x.db"), self.path("x.db"))
         self.check(self.path("x.db"), "x.db: ", lambda: os.remove(self.path("x.db")))
 
+    def test_a_folder_that_is_missing(self):
+        """The doctor complains about what the program refuses."""
+        db = self.path("missing", "x.db")
+        refused = self.ikigai("-p", "hello", "--db", db, status=2).err
+        self.assertIn("The folder of the database", refused)
+        self.assert_doctor_complains(refused.removeprefix("ikigai: ").strip(), "--db", db)
+
     def test_a_folder_that_may_not_be_written(self):
         os.mkdir(self.path("closed"))
         self.belong_to_nobody()
