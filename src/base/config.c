@@ -126,6 +126,15 @@ static void load_file(ik_config_loader_t *loader, ik_config_source_t source, con
     ik_config_file_load(loader, path);
 }
 
+/* In a file; words of a command and variables are expanded by the shell. */
+static void expand_db(ik_config_t *config)
+{
+    const char *home = getenv("HOME");
+    if (strncmp(config->db, "~/", 2) == 0 && home != NULL) {
+        config->db = ik_sprintf(config, "%s%s", home, config->db + 1);
+    }
+}
+
 static void set_named_text(ik_config_loader_t *loader, const char *origin, const char *provider,
                            const char *key_name, const char *value)
 {
@@ -193,6 +202,7 @@ res_t ik_config_load_again(const void *ctx, const ik_paths_t *paths, const ik_co
     load_file(&loader, IK_CONFIG_SYSTEM, paths->system_config);
     load_file(&loader, IK_CONFIG_USER, paths->user_config);
     load_file(&loader, IK_CONFIG_PROJECT, paths->project_config);
+    expand_db(loader.config);
     load_environment(&loader);
     if (flags != NULL) {
         load_flags(&loader, flags);

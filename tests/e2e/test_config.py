@@ -97,6 +97,12 @@ class Layers(ConfigTest):
         self.assertEqual(values["model"], ("offline/p", "project"))
         self.assertEqual(values["db"], ("u.db", "user"))
 
+    def test_db_below_the_home_folder(self):
+        self.config({"db": "~/mine.db"})
+        home = os.path.dirname(self.home)
+        values = self.values(env={"HOME": home}, status=0)
+        self.assertEqual(values["db"], (f"{home}/mine.db", "user"))
+
     def test_base_urls(self):
         env = {"OPENAI_BASE_URL": "http://o/v1/", "ANTHROPIC_BASE_URL": "http://a",
                "GEMINI_BASE_URL": "http://g"}
