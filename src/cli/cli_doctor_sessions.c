@@ -111,11 +111,32 @@ static bool salvage(ik_cli_doctor_t *doctor, const char *path)
     return true;
 }
 
+/* Whether the file was named by mistake: it does not begin as databases do, and is not the one in
+ * the home of ikigai. */
+static bool is_foreign(const ik_cli_doctor_t *doctor, const char *path)
+{
+    static const char magic[] = "SQLite format 3"; /* with its NUL */
+    char begin[sizeof(magic)] = "";
+    if (strcmp(path, doctor->cli->paths->database) == 0) {
+        return false;
+    }
+    FILE *file = fopen(path, "re");
+    size_t len = file == NULL ? 0 : fread(begin, 1, sizeof(begin), file);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return len > 0 && memcmp(begin, magic, sizeof(magic)) != 0;
+}
+
 /* Opens the file, after salvaging it if it is damaged. Returns NULL if it cannot be opened. */
 static ik_store_t *open_store(ik_cli_doctor_t *doctor, const char *path)
 {
     ik_store_t *store = NULL;
     res_t opened = ik_history_survey_open(doctor->cli->ctx, path, &store);
+    if (opened.code == IK_ERR_DAMAGED && is_foreign(doctor, path)) {
+        ik_cli_doctor_complain(doctor, "%s is not a database, and was left alone" CHOOSE, path);
+        return NULL;
+    }
     if (opened.code == IK_ERR_DAMAGED) {
         ik_cli_doctor_complain(doctor, "%s", opened.message);
         if (!salvage(doctor, path)) {

@@ -215,6 +215,15 @@ class Unopenable(StoreTest):
         os.symlink(self.path("nowhere", "x.db"), self.path("x.db"))
         self.check(self.path("x.db"), "x.db: ", lambda: os.remove(self.path("x.db")))
 
+    def test_a_file_that_is_no_database(self):
+        """Somebody's file, named by mistake."""
+        path = self.write("notes.md", "# Notes\n" * 1000)
+        self.assert_goes_on("notes.md: it is damaged", "--db", path)
+        self.assert_doctor_complains("notes.md is not a database, and was left alone",
+                                     "--db", path)
+        self.assertEqual(self.read("notes.md"), b"# Notes\n" * 1000)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["home", "notes.md", "project"])
+
     def test_a_folder_that_is_missing(self):
         """The doctor complains about what the program refuses."""
         db = self.path("missing", "x.db")
