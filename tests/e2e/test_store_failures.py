@@ -305,6 +305,21 @@ class NotOurs(StoreTest):
         self.assert_saves()
         self.assertEqual(self.stored(id), ["system", *KINDS])
 
+    def test_on_a_read_only_file_system(self):
+        need_mounts()
+        self.assert_saves()
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", """
+             mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"
+             "$2" -p hello; "$2" session list; "$2" doctor; "$2" doctor --db "$1/new.db" """,
+             "sh", self.home, IKIGAI], cwd=self.project, env=self.env(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        reason = "the file system is read-only"
+        self.assertIn(f"{UNSAVED}{self.db}: {reason}\n", done.stdout)
+        self.assertIn(f"ikigai: {self.db}: {reason}\n", done.stdout)
+        self.assertIn(f"problem: {self.db}: {reason}; no session can be saved there", done.stdout)
+        self.assertIn("new.db cannot be created in", done.stdout)
+
     def test_unreadable(self):
         id = self.assert_saves()
         self.belong_to_nobody()

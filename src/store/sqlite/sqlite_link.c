@@ -21,6 +21,15 @@ enum {
 
 /* --- errors ------------------------------------------------------------------------------ */
 
+/* SQLite says that a file is missing when it cannot create it there. */
+static bool is_on_read_only_disk(const char *path)
+{
+    char *folder = ik_file_folder(NULL, path);
+    bool read_only = access(folder, W_OK) != 0 && errno == EROFS;
+    talloc_free(folder);
+    return read_only;
+}
+
 res_t ik_sqlite_error_at(sqlite3 *db, const char *path)
 {
     int number = sqlite3_system_errno(db);
@@ -44,6 +53,9 @@ res_t ik_sqlite_error_at(sqlite3 *db, const char *path)
                    : ERR(CONFLICT, "%s: %s", path, sqlite3_errmsg(db));
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
+        if (is_on_read_only_disk(path)) {
+            return ERR(DENIED, "%s: the file system is read-only", path);
+        }
         return ERR(SYSTEM, "%s: %s", path, number == 0 ? sqlite3_errmsg(db) : strerror(number));
     default:
         return ERR(SYSTEM, "%s: %s", path, sqlite3_errmsg(db));
