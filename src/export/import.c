@@ -51,6 +51,7 @@ typedef struct {
     ik_line_reader_t *lines;
     ik_import_session_t *session; /* of the section being read; NULL before the first */
     batch_t *batch;               /* NULL during the first reading */
+    FILE *copy;                   /* of what cannot be read twice; NULL: of nothing */
     size_t at;                    /* number of the section being read, from 1 */
 } importer_t;
 
@@ -245,6 +246,19 @@ static res_t next_line(importer_t *importer, const ik_buffer_t **line)
     return is_ok(&read) ? OK : blame(importer, ik_line_reader_number(importer->lines), read);
 }
 
+/* The copy is made while the lines are checked: what is refused may have no end. */
+static res_t keep_line(const importer_t *importer, const ik_buffer_t *line)
+{
+    if (importer->copy == NULL || importer->batch != NULL) {
+        return OK;
+    }
+    fwrite(line->data, 1, line->len, importer->copy);
+    putc('\n', importer->copy);
+    return ferror(importer->copy) ? ERR(SYSTEM, "%s cannot be copied to a temporary file: %s",
+                                        importer->name, strerror(errno))
+                                  : OK;
+}
+
 static res_t read_lines(importer_t *importer, FILE *in)
 {
     const ik_buffer_t *line;
@@ -252,6 +266,7 @@ static res_t read_lines(importer_t *importer, FILE *in)
     importer->at = 0;
     TRY(next_line(importer, &line));
     while (line != NULL) {
+        TRY(keep_line(importer, line));
         if (!is_blank(line)) {
             TRY(take_line(importer, line));
         }
@@ -331,6 +346,9 @@ static res_t read_twice(importer_t *importer, FILE *in, off_t start)
         return ERR(INVALID, "%s: expected a line of type \"session\", found none", importer->name);
     }
     TRY(refuse_duplicates(importer));
+    if (importer->copy != NULL) {
+        in = importer->copy;
+    }
     if (fseeko(in, start, SEEK_SET) < 0) {
         return ERR(SYSTEM, "%s cannot be read again: %s", importer->name, strerror(errno));
     }
@@ -343,35 +361,14 @@ static res_t read_twice(importer_t *importer, FILE *in, off_t start)
     return write_batch(importer, IK_STORE_FULL); /* the file may be the only copy */
 }
 
-static res_t spool(const importer_t *importer, FILE *in, FILE *copy)
-{
-    static char block[65536];
-    size_t len;
-    while (!ferror(copy) && (len = fread(block, 1, sizeof(block), in)) > 0) {
-        fwrite(block, 1, len, copy);
-    }
-    if (ferror(in)) {
-        return ERR(SYSTEM, "%s cannot be read: %s", importer->name, strerror(errno));
-    }
-    if (fflush(copy) != 0 || ferror(copy)) {
-        return ERR(SYSTEM, "%s cannot be copied to a temporary file: %s", importer->name,
-                   strerror(errno));
-    }
-    rewind(copy);
-    return OK;
-}
-
 static res_t read_once(importer_t *importer, FILE *in)
 {
-    FILE *copy = tmpfile();
-    if (copy == NULL) {
+    importer->copy = tmpfile();
+    if (importer->copy == NULL) {
         return ERR(SYSTEM, "cannot create a temporary file: %s", strerror(errno));
     }
-    res_t read = spool(importer, in, copy);
-    if (is_ok(&read)) {
-        read = read_twice(importer, copy, 0);
-    }
-    fclose(copy);
+    res_t read = read_twice(importer, in, 0);
+    fclose(importer->copy);
     return read;
 }
 

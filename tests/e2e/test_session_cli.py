@@ -16,7 +16,7 @@ import unicodedata
 
 import postgres
 from hostile import default_signals, wait_until
-from support import IKIGAI, ROOT, IkigaiTest, as_user
+from support import IKIGAI, PATIENCE, ROOT, IkigaiTest, as_user
 
 POSTGRES = True
 
@@ -805,6 +805,14 @@ class Export(SessionTest):
         for path in (self.path("nowhere"), self.dir):
             self.assertIn(path, self.session("import", path, status=1).err)
         self.assertIn("standard input", self.session("import", "-", status=1).err)
+
+    def test_what_is_refused_need_not_end(self):
+        script = "yes no export | head -c 1000000; exec sleep 600"
+        with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE) as endless:
+            done = self.session("import", "-", status=1, input=None, stdin=endless.stdout,
+                                timeout=PATIENCE)
+            endless.kill()
+        self.assertIn("standard input:1: expected a JSON object", done.err)
 
     def test_a_session_that_went_another_way(self):
         self.load(exported(key(1), user("a"), answer("b"), age=1))
