@@ -307,7 +307,9 @@ static void report_tools(ik_cli_doctor_t *doctor)
         ik_cli_doctor_say("  %s", found->servers_line);
     }
     char *line = ik_tool_discovery_trust_line(cli->ctx, found);
-    if (line != NULL) {
+    if (found->trust->state == IK_TRUST_REFUSED) {
+        ik_cli_doctor_complain(doctor, "%s", line);
+    } else if (line != NULL) {
         ik_cli_doctor_say("  %s", line);
     }
     for (size_t i = 0; i < found->problem_count; i++) {

@@ -786,6 +786,13 @@ class Doctor(IkigaiTest):
                 self.assertIn(refused.removeprefix("ikigai: "), done.out)
                 self.assertTrue(done.out.endswith("\n1 problem found.\n"), done.out)
 
+    def test_project_tools_that_cannot_be_trusted(self):
+        self.write(os.path.join(self.project, ".ikigai", "tools", "mine"), tool_script("mine"), 0o755)
+        path = self.write(os.path.join(self.home, "trust.json"), "{", 0o600)
+        done = self.ikigai("doctor", status=1)
+        self.assertIn(f"  problem: Project tools are not used: {path} is damaged", done.out)
+        self.assertTrue(done.out.endswith("\n1 problem found.\n"), done.out)
+
     def test_a_home_that_is_a_broken_link(self):
         home = self.path("link")
         os.symlink(self.path("missing"), home)
