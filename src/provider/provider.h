@@ -65,6 +65,8 @@ struct ik_provider {
     bool can_send_calls_as_text;
     /* Ids have no fixed form: the provider gets its own ids back, whatever they look like. */
     bool takes_any_id;
+    /* Its private data holds or signs the ids of calls: it is of no use where one was replaced. */
+    bool private_has_ids;
     /* No gif may be sent, or none that is animated. */
     bool refuses_gif;
     /* Its private data signs the arguments of calls: a step whose calls hooks have changed goes

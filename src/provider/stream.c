@@ -533,7 +533,7 @@ void ik_stream_finish(ik_stream_t *stream, bool whole)
             provider->stream_end(stream);
         }
     }
-    if (unchanged && can_go_back(stream)) {
+    if ((unchanged || !provider->private_has_ids) && can_go_back(stream)) {
         wrap_private(stream);
     } else {
         ik_buffer_reset(&stream->private_json);

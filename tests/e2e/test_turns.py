@@ -578,6 +578,16 @@ class AnthropicOnly(AgentTest):
                          Answer("Done.", thinking=Thinking("", signature="AAAA"))])
         self.assertEqual(turn.text, "Done.")
 
+    def test_thinking_goes_back_where_ids_repeat(self):
+        look = Call("glob", {"pattern": "*"}, id="toolu_1")
+        turn = self.ask([Answer(thinking=f"Thought {n}.", calls=[look]) for n in range(3)]
+                        + [Answer("Done.")])
+        blocks = [b for m in turn.llm.requests[3].json["messages"] if m["role"] == "assistant"
+                  for b in m["content"]]
+        self.assertEqual([b["thinking"] for b in blocks if b["type"] == "thinking"],
+                         ["Thought 0.", "Thought 1.", "Thought 2."])
+        self.assertEqual(len({b["id"] for b in blocks if b["type"] == "tool_use"}), 3)
+
 
 class ResponsesOnly(AgentTest):
     format = "responses"
@@ -643,6 +653,16 @@ class LocalOnly(AgentTest):
                 self.assertEqual(turn.text, "Hm.Done.")
                 self.assertEqual("".join(e["text"] for e in turn.of("reasoning_delta")),
                                  "Let me see.")
+
+    def test_thinking_goes_back_where_ids_repeat(self):
+        """Some servers count their calls from 0 in every answer."""
+        look = Call("glob", {"pattern": "*"}, id="call_0")
+        turn = self.ask([Answer(thinking=f"Thought {n}.", calls=[look], quirks={"reasoning_content"})
+                         for n in range(3)] + [Answer("Done.")])
+        sent = [m for m in turn.llm.requests[3].json["messages"] if m["role"] == "assistant"]
+        self.assertEqual([m["reasoning_content"] for m in sent],
+                         ["Thought 0.", "Thought 1.", "Thought 2."])
+        self.assertEqual(len({m["tool_calls"][0]["id"] for m in sent}), 3)
 
     def test_other_dialects(self):
         for dialect in ("mistral", "deepseek"):

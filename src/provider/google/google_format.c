@@ -361,6 +361,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
 const ik_provider_t ik_provider_google = {
     .name = "google",
     .takes_any_id = true,
+    .private_has_ids = true,
     .refuses_gif = true,
     .signs_calls = true,
     .format_url = format_url,

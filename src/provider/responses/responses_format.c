@@ -357,6 +357,7 @@ const ik_provider_t ik_provider_responses = {
     .reasons_for_every_call = true,
     .can_send_calls_as_text = true,
     .takes_any_id = true,
+    .private_has_ids = true,
     .refuses_animation = true,
     .format_url = format_url,
     .format_headers = ik_openai_endpoint_headers,
