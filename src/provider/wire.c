@@ -204,6 +204,12 @@ bool ik_wire_has_calls_as_text(const ik_wire_t *wire, const ik_request_t *reques
     return wire->group_index[message - wire->group] < request->calls_as_text;
 }
 
+bool ik_wire_has_refused_reasoning(const ik_wire_t *wire, const ik_request_t *request,
+                                   ik_msg_t *const *message)
+{
+    return wire->group_index[message - wire->group] < request->drop_reasoning;
+}
+
 const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position)
 {
     while (*position < step->count) {

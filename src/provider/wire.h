@@ -47,6 +47,8 @@ struct ik_wire {
                               next request serialises them again */
     size_t results;        /* tool results among them */
     size_t reasoning_from; /* steps before this message are sent without their private data */
+    bool calls_renamed;    /* the calls of the last step that has some got other ids; kept by
+                              format_group for their results */
     /* The last group of messages, which is written again when messages join it. */
     ik_msg_t **group;
     size_t *group_index; /* the position of each of its messages in the conversation */
@@ -103,6 +105,9 @@ const ik_msg_t *ik_wire_next_call(const ik_wire_step_t *step, size_t *position);
  * element of the array that format_group was given. */
 bool ik_wire_has_calls_as_text(const ik_wire_t *wire, const ik_request_t *request,
                                ik_msg_t *const *message);
+/* Whether the provider has refused the reasoning of this message. */
+bool ik_wire_has_refused_reasoning(const ik_wire_t *wire, const ik_request_t *request,
+                                   ik_msg_t *const *message);
 
 /* Appends the id of a call or result as a JSON string literal: an id that this provider gave
  * unchanged, any other one replaced by nine letters and digits derived from it, which every server

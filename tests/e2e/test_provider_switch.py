@@ -99,6 +99,18 @@ class Switch(DriverTest):
                 self.assert_ended(turns, servers)
                 self.assert_carried_over(servers[first], servers[second])
 
+    def test_back_at_a_service_that_knows_its_calls(self):
+        """It does not miss the reasoning that was dropped on the way, so nothing is refused."""
+        for second in ("anthropic", "google", "local", "openai/gpt-5.6-luna"):
+            with self.subTest(second=second):
+                servers = self.servers(("responses", second) if second in FORMATS
+                                       else ("responses",), 3)
+                servers["responses"].memory = Memory()
+                turns = self.drive(self.connect_all(servers), ("responses", "One"), (second, "Two"),
+                                   ("responses", "Three"))
+                self.assert_ended(turns, servers)
+                self.assertEqual([turn.of("notice") for turn in turns], [[], [], []])
+
     def assert_carried_over(self, first, second):
         """The second model got the first one's words, calls and results, in its own form, and
         nothing that was for the first one alone."""

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from agent_support import FORMATS, AgentTest, per_format, sent_results
-from fake_llm import Answer, Call, Memory, Usage
+from fake_llm import Answer, Call, Failure, Memory, Usage
 from support import IKIGAI, IkigaiTest
 
 CACHE_MARK = b',"cache_control":{"type":"ephemeral"}'  # moves along with the end
@@ -98,25 +98,41 @@ per_format(Resumed, globals())
 
 class HalfStored(AgentTest):
     """A log whose last step lost a call, as older versions could leave it: the reasoning of all
-    steps is void, and the service does not take their calls without it."""
+    steps is void."""
     format = "responses"
+    REFUSAL = Failure("bad_request", "Item 'call_1' of type 'function_call' was provided without its "
+                      "required 'reasoning' item: 'rs_1'.", param="input")
 
-    def test_steps_are_sent_as_text_and_that_is_recorded(self):
+    def begin_half(self, *answers):
+        """The server with these further answers and the environment to go on with."""
         self.write("project/a.txt", "the only line\n")
         llm = self.serve([Answer("One.", thinking="First.", calls=[READ]),
-                          Answer(thinking="Both.", calls=[READ, READ]), Answer("Two."),
-                          Answer("Three."), Answer("Four.", thinking="Now.", calls=[READ]),
-                          Answer("Five.")])
+                          Answer(thinking="Both.", calls=[READ, READ]), Answer("Two."), *answers])
         env = self.connect(llm)
         self.go(env)
         with sqlite3.connect(os.path.join(self.home, "ikigai.db")) as db:
             last = [row[0] for row in db.execute(
                 "SELECT id FROM messages WHERE kind = 'tool_call' ORDER BY id")][-1]
             db.execute("DELETE FROM messages WHERE id >= ?", [last])
+        return llm, env
+
+    def test_the_service_does_not_miss_the_reasoning(self):
+        """The calls have other ids than those it knows."""
+        llm, env = self.begin_half(Answer("Three."))
         self.go(env, "-c")
-        refused, refused_again, accepted = llm.requests[3:6]
-        for request in (refused, refused_again):
-            self.assertIn("without its required 'reasoning' item", request.problems[0])
+        self.assertEqual(llm.problems, [])
+        items = llm.requests[-1].json["input"]
+        calls = [item["call_id"] for item in items if item["type"] == "function_call"]
+        results = [item["call_id"] for item in items if item["type"] == "function_call_output"]
+        self.assertEqual((len(calls), calls), (2, results))
+
+    def test_steps_are_sent_as_text_and_that_is_recorded(self):
+        """Where the service does not take the calls all the same."""
+        llm, env = self.begin_half(self.REFUSAL, Answer("Three."),
+                                   Answer("Four.", thinking="Now.", calls=[READ]), Answer("Five."))
+        self.go(env, "-c")
+        refused_again, accepted = llm.requests[4:6]
+        self.assertIn("without its required 'reasoning' item", refused_again.problems[0])
         self.assertEqual(accepted.problems, [])
         self.assertNotIn("function_call", [item["type"] for item in accepted.json["input"]])
         self.assertIn("the only line", accepted.body.decode())

@@ -7,6 +7,8 @@ import unittest
 from support_provider import (FIELDS, ProviderTest, assistant, call, request, result, user)
 from fake_llm.validators import validate
 
+NINE = "[A-Za-z0-9]{9}"  # an id that was replaced
+
 READ = {"name": "read", "description": "Read a file",
         "parameters": {"type": "object", "properties": {"path": {"type": "string"},
                                                         "limit": {"type": "integer"}},
@@ -335,13 +337,14 @@ class ResponsesItems(RequestTest):
     def test_rebuilt_without_ids_when_they_must_not(self):
         text = {"type": "message", "role": "assistant",
                 "content": [{"type": "output_text", "text": "Looking.", "annotations": []}]}
-        for got in (self.items(self.history(model="openai/gpt-5")),
-                    self.items(self.history(), drop_reasoning=True),
-                    self.items(self.history(calls=["other"]))):
+        for got, id in ((self.items(self.history(model="openai/gpt-5")), NINE),
+                        (self.items(self.history(), drop_reasoning=True), "call_1"),
+                        (self.items(self.history(calls=["other"])), NINE)):
             self.assertEqual(got[1], text)
-            self.assertEqual(got[2], {"type": "function_call", "call_id": "call_1", "name": "read",
-                                      "arguments": "{}"})
-            self.assertEqual(got[3]["call_id"], "call_1")
+            self.assertRegex(got[2]["call_id"], f"^{id}$")
+            self.assertEqual(got[2], {"type": "function_call", "call_id": got[2]["call_id"],
+                                      "name": "read", "arguments": "{}"})
+            self.assertEqual(got[3]["call_id"], got[2]["call_id"])
 
     def test_items_that_call_something_else_do_not_go_back(self):
         second = {**self.ITEMS[2], "id": "fc_2", "call_id": "call_2"}
@@ -351,7 +354,8 @@ class ResponsesItems(RequestTest):
             got = self.items([user("q"), assistant("Looking.", **data), *self.history()[2:]])
             self.assertEqual([i["type"] for i in got], [
                 "message", "message", "function_call", "function_call_output", "message"])
-            self.assertEqual(got[2]["call_id"], "call_1")
+            self.assertRegex(got[2]["call_id"], f"^{NINE}$")
+            self.assertEqual(got[3]["call_id"], got[2]["call_id"])
 
     def test_calls_of_another_provider(self):
         got = self.items([user("q"), call("toolu_1", "read", provider="anthropic"),

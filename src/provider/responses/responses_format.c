@@ -125,7 +125,7 @@ static void append_result(ik_wire_t *wire, const ik_request_t *request, const ik
 {
     ik_buffer_t *out = ik_wire_begin_element(wire);
     ik_buffer_append_text(out, "{\"type\":\"function_call_output\",\"call_id\":");
-    ik_wire_append_id(out, request, message, false);
+    ik_wire_append_id(out, request, message, wire->calls_renamed);
     if (ik_wire_image_any_sent(wire, message)) {
         ik_buffer_append_text(out, ",\"output\":[{\"type\":\"input_text\",\"text\":");
         ik_wire_append_output_text(wire, request, out, message);
@@ -160,7 +160,7 @@ static void append_call(ik_wire_t *wire, const ik_request_t *request, const ik_m
     ik_msg_call_field(call, "name", &name);
     ik_buffer_t *out = ik_wire_begin_element(wire);
     ik_buffer_append_text(out, "{\"type\":\"function_call\",\"call_id\":");
-    ik_wire_append_id(out, request, call, false);
+    ik_wire_append_id(out, request, call, wire->calls_renamed);
     ik_buffer_append_text(out, ",\"name\":");
     ik_buffer_append(out, name.text, name.len);
     ik_buffer_append_text(out, ",\"arguments\":");
@@ -312,9 +312,17 @@ static void append_own_items(ik_wire_t *wire, const ik_wire_step_t *step)
     }
 }
 
+/* Calls that lost their reasoning to another model get other ids: a server may know the reasoning
+ * that belongs to its own. Calls whose reasoning it has refused keep theirs. */
 static void append_step(ik_wire_t *wire, const ik_request_t *request, const ik_wire_step_t *step)
 {
-    if (can_replay(step)) {
+    bool goes_back = can_replay(step);
+    size_t position = 0;
+    if (ik_wire_next_call(step, &position) != NULL) {
+        wire->calls_renamed =
+            !goes_back && !ik_wire_has_refused_reasoning(wire, request, step->messages);
+    }
+    if (goes_back) {
         append_own_items(wire, step);
         return;
     }
