@@ -286,3 +286,20 @@ class Record:
 
 
 per_format(Record, globals(), base=DriverTest)
+
+
+class Budget(AgentTest):
+    """A model that thinks within a budget wants the thinking of the whole turn back."""
+    format = "anthropic"
+
+    def test_it_does_not_think_in_a_turn_that_lost_its_thinking(self):
+        look = Answer(thinking="Hm.", calls=[Call("bash", {"command": "seq 3000"})])
+        llm = self.serve([look, look, Failure("context"), Answer("One."), Answer("Two.")],
+                         memory=Forgiving(preserved=False))
+        env = self.connect(llm)
+        self.config({"effort": "low"})
+        for more in ([], ["-c"]):
+            self.ikigai("-p", "Go", "-m", "anthropic/claude-haiku-4-5", *more, env=env)
+        self.assertEqual(llm.problems, [])
+        self.assertEqual(["thinking" in r.json for r in llm.requests],
+                         [True, True, True, False, True])

@@ -99,8 +99,30 @@ static long long thinking_budget(const ik_request_t *request)
     return 0;
 }
 
-/* A model with a budget expects its thinking in every step of the turn, so once reasoning was
- * dropped it must not think. */
+/* Whether a step of this turn goes back without its thinking: another model made it, or the
+ * conversation was shortened since. */
+static bool lost_thinking(const ik_request_t *request)
+{
+    const ik_conversation_t *conversation = request->conversation;
+    bool shortened = false;
+    for (size_t i = conversation->count; i > 0; i--) {
+        const ik_msg_t *message = conversation->messages[i - 1];
+        ik_json_span_t model;
+        if (ik_msg_is(message, IK_MSG_USER)) {
+            return false;
+        }
+        shortened =
+            shortened || (ik_msg_is(message, IK_MSG_COMPACTION) && !ik_msg_is_image_drop(message));
+        if (ik_msg_begins_step(message) && ik_msg_field(message, "model", &model) &&
+            (shortened || !ik_json_is_text(model, request->target->name))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A model with a budget expects its thinking in every step of the turn: where reasoning was
+ * dropped, it must not think. */
 static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
 {
     ik_model_thinking_t thinking = request->target->facts->thinking;
@@ -111,7 +133,8 @@ static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
         ik_buffer_append_text(out,
                               ",\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"}");
     } else if (thinking == IK_MODEL_THINKING_BUDGET && request->effort != NULL &&
-               request->drop_reasoning == 0 && thinking_budget(request) > 0) {
+               request->drop_reasoning == 0 && !lost_thinking(request) &&
+               thinking_budget(request) > 0) {
         ik_buffer_append_format(out, ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":%lld}",
                                 thinking_budget(request));
     }
