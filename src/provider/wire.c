@@ -353,8 +353,8 @@ static int64_t hash_prefix(const ik_wire_t *wire, const ik_request_t *request)
 /* Whether a step was made with other tools or another system prompt. */
 static bool has_other_prefix(const ik_wire_t *wire, const ik_msg_t *first)
 {
-    int64_t prefix = ik_msg_field_number(first, "prefix", 0);
-    return wire->prefix != 0 && prefix != 0 && prefix != wire->prefix;
+    int64_t prefix = wire->prefix == 0 ? 0 : ik_msg_field_number(first, "prefix", wire->prefix);
+    return prefix != wire->prefix;
 }
 
 /* Whether a step differs from what its provider sent: another model made it, or messages or private
