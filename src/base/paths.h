@@ -52,7 +52,7 @@ typedef enum { IK_PATHS_PREFIX, IK_PATHS_HOME, IK_PATHS_PROJECT } ik_paths_root_
 
 /* How a path is built, and its description in the manual. */
 typedef struct {
-    size_t offset; /* in ik_paths_t; SIZE_MAX: it is no field, another module builds the path */
+    size_t offset; /* in ik_paths_t; SIZE_MAX: not a member, another module builds the path */
     ik_paths_root_t root;
     const char *below; /* "libexec/ikigai" */
     const char *help;  /* Markdown */
