@@ -14,7 +14,7 @@ import time
 from support import IKIGAI, OBJECTS, ROOT, clean_env
 
 # -IS, without site packages and environment, halves the start-up time.
-PYTHON = "#!/usr/bin/python3 -IS"
+PYTHON = "/usr/bin/python3 -IS"
 LONG_AGO = 1_000_000_000  # the schema of a file that has not changed recently is cached
 
 
@@ -43,15 +43,26 @@ fi
 """)
 
 
-def python_tool(folder, name, body, **more):
-    """Writes a tool in Python, with os, signal, sys and time imported."""
-    return write_program(os.path.join(folder, name), f"""{PYTHON}
+def python_text(answer, body):
+    """The text of a tool in Python, with os, signal, sys and time imported. A shell answers --schema
+    with the command answer, since Python may take longer to start on a busy machine than a schema
+    may. The file is a program in both languages: the shell's part is a string in Python."""
+    return f"""#!/bin/sh
+''':'
+if [ "$1" = --schema ]; then
+    {answer}
+    exit
+fi
+exec {PYTHON} "$0" "$@"
+':'''
 import os, signal, sys, time
-if sys.argv[1:] == ["--schema"]:
-    print({schema(name.replace('-', '_'), **more)!r})
-    sys.exit()
 {body}
-""")
+"""
+
+
+def python_tool(folder, name, body, **more):
+    answer = f"printf '%s\\n' '{schema(name.replace('-', '_'), **more)}'"
+    return write_program(os.path.join(folder, name), python_text(answer, body))
 
 
 # ---- what is left

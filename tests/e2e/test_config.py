@@ -7,6 +7,7 @@ import shutil
 import time
 import unittest
 
+import hostile
 from support import NOBODY, OUT, PATIENCE, IkigaiTest, as_user, tool_script
 
 CANARY = "sk-canary-4f1d6c2b"
@@ -469,10 +470,13 @@ class Effects(ConfigTest):
 class Secrets(ConfigTest):
     def setUp(self):
         super().setUp()
-        self.user_tool("env", "#!/usr/bin/python3\nimport json, os, sys\n"
-                       "print(json.dumps({'name': 'env'} if sys.argv[1:] else dict(os.environ)))\n")
+        self.env_tool("env")
         self.keys = {name: f"{CANARY}-{i}" for i, name in enumerate(KEYS + ("MY_KEY",))}
         self.box = {"box": {"base_url": "http://box:1", "api_key_env": "MY_KEY"}}
+
+    def env_tool(self, name):
+        hostile.python_tool(os.path.join(self.home, "tools"), name,
+                            "import json\nprint(json.dumps(dict(os.environ)))")
 
     def tool_env(self, **env):
         return self.ikigai("tool", "run", "env", env={**self.keys, **env}).json()["result"]
@@ -531,8 +535,7 @@ class Secrets(ConfigTest):
         self.assertEqual({k: v for k, v in env.items() if v.startswith(CANARY)},
                          {k: self.keys[k] for k in ("OPENAI_API_KEY", "MY_KEY")})
         self.assertNotIn("NOT_SET", env)
-        self.user_tool("other", "#!/usr/bin/python3\nimport json, os, sys\nprint(json.dumps("
-                       "{'name': 'other'} if sys.argv[1:] else dict(os.environ)))\n")
+        self.env_tool("other")
         other = self.ikigai("tool", "run", "other", env=self.keys).json()["result"]
         self.assertNotIn(CANARY, json.dumps(other))
 
@@ -572,8 +575,7 @@ class Secrets(ConfigTest):
         token = self.path("token")
         self.config({"tools": {"env": {"env": {"MY_TOKEN": f"file:{token}", "MY_URL": CANARY + "u",
                                                "HOME_TOKEN": "file:~/token"}}}})
-        self.user_tool("other", "#!/usr/bin/python3\nimport json, os, sys\n"
-                       "print(json.dumps({'name': 'other'} if sys.argv[1:] else dict(os.environ)))\n")
+        self.env_tool("other")
         self.assertNotIn("MY_TOKEN", self.tool_env())
         self.write("token", CANARY + "t\n", 0o600)
         self.write("home/token", CANARY + "h", 0o600)

@@ -322,16 +322,11 @@ class Trust(HostTest):
         schema = self.write("project/schema.json", json.dumps(
             {"name": "theirs", "description": "d", "host": ["complete"]}))
         hostile.write_program(os.path.join(self.project, ".ikigai", "tools", "theirs"),
-                              f"""{hostile.PYTHON}
-import os, sys
-if sys.argv[1:] == ["--schema"]:
-    print(open({schema!r}).read())
-    sys.exit()
-{HOST}
+                              hostile.python_text(f"cat '{schema}'", HOST + """
 say(id=1, op="ask", question="q")
 say(id=2, op="complete", prompt="p", max_tokens=0)
 give(codes=[hear()["error_code"], hear()["error_code"]])
-""")
+"""))
         def codes(*args):
             [result] = self.run_calls(Call("theirs", {}), config={"confinement": "off"}, args=args)
             return result["codes"]

@@ -479,13 +479,9 @@ class Questions(ServeTest):
 
     def asking_tool(self, name, body):
         """A tool in Python with ask(id, text), which sends a question, and answer(), which reads one."""
-        schema = {"name": name, "description": "Asks.", "host": ["ask"],
-                  "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}}
-        self.user_tool(name, f'''#!{sys.executable}
-import json, os, socket, sys
-if sys.argv[1:] == ["--schema"]:
-    print({json.dumps(json.dumps(schema))})
-    sys.exit()
+        parameters = {"type": "object", "properties": {"n": {"type": "integer"}}}
+        hostile.python_tool(os.path.join(self.home, "tools"), name, f'''
+import json, socket
 with open("starts", "a") as f:
     f.write("x")
 channel = socket.socket(fileno=int(os.environ["IKIGAI_HOST_FD"])).makefile("rw")
@@ -496,7 +492,7 @@ def ask(id, text):
     send(id=id, op="ask", question=text)
 def answer():
     return json.loads(channel.readline())
-{body}''')
+{body}''', host=["ask"], parameters=parameters)
 
     def check(self, result, expected):
         content = result["structuredContent"]

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import unittest
 
+import hostile
 from agent_support import AgentTest
 from fake_llm import Answer, Call
 from support import IKIGAI
@@ -181,15 +182,12 @@ class Headless(PermissionTest):
     def test_arguments_that_not_every_parser_reads(self):
         """The rules judge what the tool would get."""
         self.rules({"deny": ["file_write(secret*)", "bash(touch *)", "echo_back(bad*)"]})
-        self.write("home/.ikigai/tools/echo_back", """#!/usr/bin/env python3
-import json, sys
-if sys.argv[1:] == ["--schema"]:
-    print(json.dumps({"name": "echo_back", "description": "d", "parameters": {
-        "type": "object", "properties": {"q": {"type": "string"}, "more": {"type": "string"}},
-        "required": ["q"]}, "effects": {"write": "none"}, "escalation": {"parameter": "more"}}))
-else:
-    print(json.dumps({"output": json.load(sys.stdin)["q"]}))
-""", 0o755)
+        text = {"type": "string"}
+        hostile.python_tool(
+            os.path.join(self.home, "tools"), "echo_back",
+            'import json\nprint(json.dumps({"output": json.load(sys.stdin)["q"]}))',
+            parameters={"type": "object", "properties": {"q": text, "more": text}, "required": ["q"]},
+            effects={"write": "none"}, escalation={"parameter": "more"})
 
         def call(tool, raw):
             return self.ask([Answer(calls=[Call(tool, raw=raw)]), Answer("Ok.")])

@@ -20,7 +20,7 @@ class TrustTest(IkigaiTest):
         super().setUp()
         self.mark = self.path("mark")
         # A confined tool could not leave a mark outside the project.
-        self.config({"confinement": "off"})
+        self.config({"confinement": "off", "schema_timeout_ms": 60000})  # for Python, when busy
         self.tools = os.path.join(self.project, ".ikigai", "tools")
 
     def canary(self, name="canary", **more):

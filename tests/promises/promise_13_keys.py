@@ -123,7 +123,8 @@ class Keys(Sandbox):
                 "anthropic": {"base_url": url}, "google": {"base_url": url},
                 "box": {"type": "openai", "api": "chat", "base_url": url + "/v1",
                         "api_key_env": "MY_KEY"}}
-        return self.config({"providers": base, **more})
+        # Python may take long to start on a busy machine.
+        return self.config({"providers": base, "schema_timeout_ms": 60000, **more})
 
     def give_away(self, uid):
         for where, _, names in os.walk(self.dir):

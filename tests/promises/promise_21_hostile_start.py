@@ -57,8 +57,12 @@ class Trial:
                                   f"#!/bin/sh\nsleep={folder}/../survivor\n{HOSTILE[kind]}\n")
         every = max(1, self.hostile_count // self.honest_count)
         for i in range(self.honest_count):
-            make = hostile.python_tool if i % 4 == 0 else hostile.sh_tool
-            make(folder, f"t{i * every:03}_honest", "cat")
+            name = f"t{i * every:03}_honest"
+            if i % 4 == 0:
+                hostile.write_program(os.path.join(folder, name), f"#!{hostile.PYTHON}\n"
+                                      f"print({hostile.schema(name)!r})\n")
+            else:
+                hostile.sh_tool(folder, name, "cat")
 
     def measure(self):
         """Without a cache each time; what it finds the first time must be right, too."""
