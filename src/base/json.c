@@ -396,6 +396,9 @@ static const char *find_next(ik_json_span_t container, size_t position, const ch
 bool ik_json_next_member(ik_json_span_t object, size_t *position, ik_json_span_t *key,
                          ik_json_span_t *value)
 {
+    if (*position == 0 && !ik_json_is(object, IK_JSON_OBJECT)) {
+        return false;
+    }
     const char *end = object.text + object.len - 1; /* the brace */
     const char *at = find_next(object, *position, end);
     if (at >= end) {
@@ -410,6 +413,9 @@ bool ik_json_next_member(ik_json_span_t object, size_t *position, ik_json_span_t
 
 bool ik_json_next_element(ik_json_span_t array, size_t *position, ik_json_span_t *value)
 {
+    if (*position == 0 && !ik_json_is(array, IK_JSON_ARRAY)) {
+        return false;
+    }
     const char *end = array.text + array.len - 1; /* the bracket */
     const char *at = find_next(array, *position, end);
     if (at >= end) {

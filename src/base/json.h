@@ -45,11 +45,11 @@ bool ik_json_scan_plain(const char *text, size_t len, ik_json_span_t *value, boo
 
 ik_json_kind_t ik_json_kind(ik_json_span_t value);
 
-/* Iterates over the members of a scanned object in order. Start with position 0; false at the end.
- * key is the quoted string as written. */
+/* Iterates over the members of a scanned object in order. Start with position 0; false at the end,
+ * and for a value that is missing or not an object. key is the quoted string as written. */
 bool ik_json_next_member(ik_json_span_t object, size_t *position, ik_json_span_t *key,
                          ik_json_span_t *value);
-/* Iterates over the elements of a scanned array. */
+/* Iterates over the elements of a scanned array, likewise. */
 bool ik_json_next_element(ik_json_span_t array, size_t *position, ik_json_span_t *value);
 
 /* The last member of that name, which is how parsers resolve duplicates; false when there is none.

@@ -588,6 +588,26 @@ class Questions(AcpTest):
         self.assertEqual(plan["entries"], entries)
 
 
+    def test_results_that_are_not_envelopes(self):
+        """A log that was imported may have any JSON there."""
+        key = "0" * 16
+        lines = [{"type": "session", "version": 1, "id": key, "cwd": self.project, "host": "h",
+                  "model": "offline/markov", "created_us": 1},
+                 {"type": "agent", "number": 1, "parent": 0, "forked_at": 0, "created_us": 1}]
+        events = [("user", "Hi", None)]
+        for i, output in enumerate(('["a"]', '"a"', "1", "null", '{"result":[]}')):
+            events += [("tool_call", "bash", {"id": f"c{i}", "type": "function", "function": {
+                           "name": "bash", "arguments": "[1]"}}),
+                       ("tool_result", "", {"tool_call_id": f"c{i}", "name": "bash", "output": output})]
+        lines += [{"type": "message", "agent": 1, "seq": i + 1, "created_us": i + 2, "kind": kind,
+                   "content": content, "data": data} for i, (kind, content, data) in enumerate(events)]
+        self.ikigai("session", "import", "-", input="\n".join(map(json.dumps, lines)).encode() + b"\n")
+        editor = self.editor([])
+        editor.call("session/load", {"sessionId": key, "cwd": self.project, "mcpServers": []})
+        ended = [u["status"] for u in editor.updates() if u["sessionUpdate"] == "tool_call_update"]
+        self.assertEqual(ended, ["failed"] * 5)
+
+
 class Servers(AcpTest):
     def server(self, name, **script):
         return {"name": name, "command": sys.executable,

@@ -293,6 +293,24 @@ START_TEST(find_takes_the_last_of_a_name)
 }
 END_TEST
 
+/* What comes from a log or a server need not be what it should be. */
+START_TEST(other_values_have_neither_members_nor_elements)
+{
+    static const char *const texts[] = {"[\"a\"]", "\"a\"", "\"{\"", "1",
+                                        "-1.5e9",  "true",  "null",  "{\"b\":1}"};
+    ik_json_span_t value;
+    ik_json_span_t key;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        size_t position = 0;
+        ck_assert(!ik_json_find(scan(texts[i]), "a", &value));
+        ck_assert(texts[i][0] == '{' ||
+                  !ik_json_next_member(scan(texts[i]), &position, &key, &value));
+        ck_assert(texts[i][0] == '[' || !ik_json_next_element(scan(texts[i]), &position, &value));
+    }
+    ck_assert(!ik_json_find((ik_json_span_t){0}, "a", &value));
+}
+END_TEST
+
 START_TEST(keys_are_compared_decoded)
 {
     ck_assert(ik_json_key_is(scan("\"a\""), "a"));
@@ -489,6 +507,7 @@ int main(void)
     tcase_add_test(tests, elements_come_in_order_as_written);
     tcase_add_test(tests, values_of_every_kind_are_skipped);
     tcase_add_test(tests, find_takes_the_last_of_a_name);
+    tcase_add_test(tests, other_values_have_neither_members_nor_elements);
     tcase_add_test(tests, keys_are_compared_decoded);
     tcase_add_test(tests, strings_are_decoded);
     tcase_add_test(tests, lone_surrogates_become_replacement_characters);
