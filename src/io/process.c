@@ -773,7 +773,8 @@ typedef struct {
     bool channel;    /* fds[4] is the caller's */
 } child_ends_t;
 
-/* Standard input is a file in memory, which cannot fill up like a pipe and needs no writer. */
+/* Standard input is a file in memory, which cannot fill up like a pipe and needs no writer. After
+ * an error it is closed by the caller, as the other ends are. */
 static res_t make_input(const ik_process_options_t *options, int *fd)
 {
     *fd = ik_file_open_anonymous("input", true);
@@ -784,9 +785,7 @@ static res_t make_input(const ik_process_options_t *options, int *fd)
     while (done < options->input_len) {
         ssize_t put = write(*fd, options->input + done, options->input_len - done);
         if (put < 0 && errno != EINTR) {
-            res_t failed = ERR(SYSTEM, "Cannot write the input: %s", strerror(errno));
-            close(*fd);
-            return failed;
+            return ERR(SYSTEM, "Cannot write the input: %s", strerror(errno));
         }
         done += put > 0 ? (size_t)put : 0;
     }
@@ -831,7 +830,8 @@ static res_t open_ends(ik_process_t *process, const ik_process_options_t *option
     ends->null_err = options->max_err == 0 && !ends->join_err;
     ends->channel = options->channel != 0;
     ends->count = ends->channel ? 5 : options->on_progress != NULL ? 4 : 3;
-    ends->fds[0] = ends->fds[2] = process->host->null_fd;
+    ends->fds[0] = ends->null_input ? process->host->null_fd : -1;
+    ends->fds[2] = ends->null_err ? process->host->null_fd : -1;
     ends->fds[1] = ends->fds[3] = -1;
     ends->fds[4] = options->channel;
     ik_buffer_init(&process->result.out, process, options->max_out);

@@ -1,9 +1,11 @@
 /* Cases that the command line does not reach: cancelling, freeing early, several processes at once,
  * freeing the host while processes run. Uses a real keeper and real programs. */
 #include <check.h>
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -189,6 +191,68 @@ START_TEST(a_host_that_goes_takes_all_with_it)
 }
 END_TEST
 
+static int count_descriptors(void)
+{
+    DIR *entries = opendir("/proc/self/fd");
+    int count = -1; /* that of the folder */
+    ck_assert_ptr_nonnull(entries);
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(entries);
+    return count;
+}
+
+/* Starts with ever more descriptors until they are enough. */
+static void start_with_few(ik_process_options_t *options, outcome_t *outcome)
+{
+    ik_process_t *process;
+    struct rlimit usual;
+    int failures = 0;
+    int before = count_descriptors();
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    options->data = outcome;
+    for (rlim_t limit = 3;; limit++) {
+        struct rlimit few = {.rlim_cur = limit, .rlim_max = usual.rlim_max};
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+        res_t started = ik_process_start(ctx, host, options, &process);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        if (is_ok(&started)) {
+            break;
+        }
+        failures++;
+        ck_assert_int_eq(count_descriptors(), before);
+    }
+    ck_assert_int_gt(failures, 1);
+    ik_process_close_input(process);
+    wait_for(outcome);
+}
+
+START_TEST(a_start_that_fails_closes_its_own_descriptors_alone)
+{
+    const char *argv[] = {"/bin/cat", NULL};
+    ik_process_options_t options = {.argv = argv,
+                                    .folder = "/",
+                                    .max_out = 1000,
+                                    .max_err = 1000,
+                                    .idle_ms = LONG_MS,
+                                    .max_ms = LONG_MS,
+                                    .on_end = on_end};
+    for (int i = 0; i < 3; i++) {
+        outcome_t first = {0};
+        outcome_t outcome = {0};
+        start("true", &first); /* the keeper runs */
+        wait_for(&first);
+        options.input = i == 1 ? "text" : NULL;
+        options.input_len = i == 1 ? 4 : 0;
+        options.keeps_input = i == 2;
+        start_with_few(&options, &outcome);
+        ck_assert_int_eq(outcome.exit_code, 0);
+        ck_assert_str_eq(outcome.out, i == 1 ? "text" : "");
+    }
+}
+END_TEST
+
 /* Fails in ik_process_start where posix_spawn reports the error; under valgrind it does not. */
 START_TEST(no_keeper_is_an_error)
 {
@@ -302,6 +366,7 @@ int main(void)
     tcase_add_test(tests, freeing_early_is_silent_and_ends_it);
     tcase_add_test(tests, the_end_of_one_leaves_the_others_alone);
     tcase_add_test(tests, a_host_that_goes_takes_all_with_it);
+    tcase_add_test(tests, a_start_that_fails_closes_its_own_descriptors_alone);
     tcase_add_test(tests, no_keeper_is_an_error);
     tcase_add_test(tests, a_cancelled_call_is_interrupted);
     tcase_add_test(tests, the_limit_of_processor_time_is_recognised);
