@@ -68,7 +68,7 @@ static void finish(form_t *form, const char *action)
     form->done = true;
     talloc_steal(NULL, form); /* the callback may free its parent */
     form->on_done(form->data, text);
-    if (form->returned) {
+    if (form->returned && !form->asking) {
         talloc_free(form);
     }
 }
@@ -378,14 +378,13 @@ static void ask_next(form_t *form)
         ik_buffer_reset(&text);
         form->answered = false;
         form->asking = true;
-        void *question = form->options->ask(form->options->data, line, on_answer, form);
-        if (question == NULL && form->done) {
-            return;
-        }
+        form->question = form->options->ask(form->options->data, line, on_answer, form);
         form->asking = false;
-        form->question = question;
         talloc_free(line);
     } while (form->answered);
+    if (form->done && form->returned) {
+        talloc_free(form);
+    }
 }
 
 static void on_form(void *data, const char *answer)
