@@ -776,9 +776,6 @@ void ik_workspace_close(ik_workspace_t *workspace, int patience_ms)
     for (size_t i = 0; i < workspace->member_count; i++) {
         ik_workspace_interrupt(workspace, workspace->members[i]->number);
     }
-    while (workspace->questions != NULL) {
-        talloc_free(workspace->questions);
-    }
     ik_workspace_drop_session(workspace);
     ik_workspace_end_jobs(workspace);
     TALLOC_FREE(workspace->discovery);

@@ -1,6 +1,7 @@
 """MCP servers in the interactive program: questions of a server, and tools that change."""
 import json
 import os
+import signal
 import sys
 
 from agent_support import chat_results
@@ -47,6 +48,15 @@ class Terminal(ReplTest):
         t.wait_for("Never mind.")
         self.assertEqual(json.loads(self.results(3)[1]["output"]), {"action": "cancel"})
         self.assertEqual(self.leave(t), 0)
+
+    def test_the_program_is_ended_while_a_server_asks(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                t, _ = self.begin([Answer(calls=[Call("s__asking", {})])])
+                t.send("go\r")
+                t.wait_for("s asks: Who are you? - Name")
+                os.kill(t.pid, number)
+                self.assertEqual(t.wait_exit(), 128 + number)
 
     def test_answers_that_are_not_taken(self):
         form = {"message": "Say", "requestedSchema": {"type": "object", "properties": {
