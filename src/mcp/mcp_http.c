@@ -569,7 +569,9 @@ bool ik_mcp_http_end_session(ik_mcp_http_t *http, void (*on_done)(void *data), v
         headers[count++] = http->options.headers[i];
     }
     char *session = ik_sprintf(http, "Mcp-Session-Id: %s", http->session);
-    char *version = ik_sprintf(http, "MCP-Protocol-Version: %s", http->version);
+    char *version = http->version == NULL
+                        ? NULL /* the answer to initialize has not come yet */
+                        : ik_sprintf(http, "MCP-Protocol-Version: %s", http->version);
     headers[count++] = session;
     headers[count++] = version;
     headers[count] = NULL;
