@@ -83,17 +83,19 @@ void ik_mcp_server_unsubscribe(ik_mcp_server_t *server)
 static void finish_list(ik_mcp_server_t *server)
 {
     ik_mcp_tools_t *listed = server->listed;
+    const ik_mcp_tools_t *old = server->facts.tools;
     server->listed = NULL;
     if (server->http != NULL && server->facts.modern) {
         ik_mcp_tools_drop_bad_headers(listed);
     }
     ik_mcp_tools_sort(listed);
-    bool first = server->facts.tools == NULL;
-    bool same = !first && ik_mcp_tools_equal(server->facts.tools, listed);
+    bool first = old == NULL;
+    bool same = !first && ik_mcp_tools_equal(old, listed);
     if (listed->problem != NULL) {
         ik_mcp_log_add(server->log, "warning", listed->problem, strlen(listed->problem));
     }
     server->facts.tools = talloc_steal(server->texts, listed);
+    talloc_free((void *)old);
     bool is_news = !server->relisting || server->doubted;
     server->relisting = server->doubted = false;
     server->expires_ms =
