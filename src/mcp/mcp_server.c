@@ -209,9 +209,19 @@ static void on_probe_end(void *data)
     }
 }
 
+/* host NULL: the server cannot be confined, and runs as the user's own programs do, unless that is
+ * ruled out. */
 static void on_room(void *data, ik_process_host_t *host)
 {
     ik_mcp_server_t *server = data;
+    bool required = server->options->config->confinement == IK_CONFIG_CONFINEMENT_REQUIRED;
+    if (server->state != IK_MCP_SERVER_PREPARING) {
+        return; /* the room came too late, or twice */
+    }
+    if (host == NULL && required) {
+        ik_mcp_server_fail_start(server, "it can no longer be confined; see ikigai doctor");
+        return;
+    }
     ik_mcp_server_open_process(server, host == NULL ? server->options->host : host);
 }
 
