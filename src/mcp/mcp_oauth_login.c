@@ -28,6 +28,14 @@ typedef struct {
     const char *secret; /* NULL: none */
 } client_t;
 
+/* Why a request brought nothing: what the transfer says, or the status. */
+static const char *explain(const void *ctx, const ik_mcp_oauth_exchange_t *exchange)
+{
+    return exchange->failed && exchange->why != NULL
+               ? exchange->why
+               : ik_sprintf(ctx, "status %d", exchange->status);
+}
+
 static res_t register_client(const ik_mcp_oauth_login_t *login, const void *ctx,
                              const ik_mcp_oauth_authority_t *authority, const char *redirect,
                              client_t *out)
@@ -59,8 +67,8 @@ static res_t register_client(const ik_mcp_oauth_login_t *login, const void *ctx,
     if (out->id == NULL && authority->guessed) {
         return ERR(NOT_FOUND, "%s does not describe how to log in", authority->issuer);
     }
-    return out->id == NULL ? ERR(DENIED, "%s refused to register ikigai (status %d)",
-                                 authority->issuer, exchange->status)
+    return out->id == NULL ? ERR(DENIED, "%s did not register ikigai (%s)", authority->issuer,
+                                 explain(ctx, exchange))
                            : OK;
 }
 
@@ -230,8 +238,7 @@ static res_t exchange_code(const ik_mcp_oauth_login_t *login, const void *ctx,
         basic ? ik_mcp_oauth_basic_header(ctx, client->id, client->secret) : NULL);
     json_t *answer = ik_mcp_oauth_read_object(ctx, exchange);
     if (answer == NULL) {
-        return ERR(DENIED, "%s gave no token (%s%d)", authority->issuer,
-                   exchange->failed ? exchange->why : "status ", exchange->status);
+        return ERR(DENIED, "%s gave no token (%s)", authority->issuer, explain(ctx, exchange));
     }
     json_t *entry =
         ik_json_adopt(ctx, json_pack("{s:s, s:s, s:s}", "issuer", authority->issuer,
