@@ -205,13 +205,16 @@ static bool is_named(const ik_undo_task_t *task, const char *path)
     return false;
 }
 
-/* The conflicts that the undo left which this one finishes. */
+/* The conflicts of the undo that this one finishes; those of an imported log may have no reason. */
 static ik_undo_files_t read_older_conflicts(const ik_undo_task_t *task)
 {
     const char *text = task->redo || task->record == NULL ? NULL : task->record->conflicts;
     json_t *older = text == NULL ? NULL : ik_json_parse(text, strlen(text), NULL);
     ik_undo_files_t files = ik_undo_outcome_read_files(task, older);
     json_decref(older);
+    for (size_t i = 0; i < files.count; i++) {
+        files.items[i].reason = files.items[i].reason == NULL ? "changed" : files.items[i].reason;
+    }
     return files;
 }
 

@@ -238,11 +238,19 @@ static bool read_delegation(const ik_undo_log_t *log, const ik_store_event_t *ev
     return false;
 }
 
+/* The agent that an undo or redo replaced need not exist in an imported log. */
+static bool names_missing_agent(const ik_undo_log_t *log, const entry_t *entry)
+{
+    return (entry->kind == UNDO || entry->kind == REDO) && entry->record.agent != 0 &&
+           ik_store_find_agent(log->agents, entry->record.agent) == NULL;
+}
+
 static res_t on_event(void *data, const ik_store_event_t *event)
 {
     ik_undo_log_t *log = data;
     entry_t entry = {.agent = event->agent, .seq = event->seq, .created_us = event->created_us};
-    if (read_delegation(log, event, &entry) || read_event(log, event, &entry)) {
+    if ((read_delegation(log, event, &entry) || read_event(log, event, &entry)) &&
+        !names_missing_agent(log, &entry)) {
         if (log->count == log->capacity) {
             log->capacity = log->capacity == 0 ? 64 : 2 * log->capacity;
             log->entries = ik_resize_array(log, log->entries, entry_t, log->capacity);

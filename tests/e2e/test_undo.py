@@ -805,6 +805,36 @@ class Redo(UndoTest):
             self.assertEqual(self.files(), {"a.txt": "1\n"})
 
 
+class Records(UndoTest):
+    """What an imported log says about earlier undos need not be true."""
+
+    def import_undo(self, **data):
+        self.key = f"{len(self.imported):016x}"
+        lines = [{"type": "session", "version": 1, "id": self.key, "cwd": self.project, "host": "h",
+                  "model": "offline/markov", "created_us": 1},
+                 {"type": "agent", "number": 1, "parent": 0, "forked_at": 0, "created_us": 1}]
+        events = [("user", "Hi", None), ("assistant", "Done.", {"model": "offline/markov", "stop": "end"}),
+                  ("undo", "", {"turns": 1, "prompt": "Hi", "message": 1, "until": 2, **data})]
+        lines += [{"type": "message", "agent": 1, "seq": i + 1, "created_us": i + 2, "kind": kind,
+                   "content": content, "data": data} for i, (kind, content, data) in enumerate(events)]
+        self.imported.append(self.key)
+        self.ikigai("session", "import", "-", input="\n".join(map(json.dumps, lines)).encode() + b"\n")
+
+    def setUp(self):
+        super().setUp()
+        self.imported = []
+
+    def test_a_record_of_an_agent_that_does_not_exist(self):
+        for agent in 99, -5, 2 ** 63 - 1:
+            with self.subTest(agent=agent):
+                self.import_undo(agent=agent)
+                self.assertIn("There is nothing to redo", self.session("redo", status=1).err)
+
+    def test_conflicts_without_a_reason(self):
+        self.import_undo(conflicts=[{"path": "a"}, {"path": "b"}, [], 7])
+        self.assertIn("Left alone, changed since: 1 file\n  a\n", self.session("undo", "b", status=1).out)
+
+
 class Diff(UndoTest):
     def patch(self, *args):
         return self.session("diff", *args).out
