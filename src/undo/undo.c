@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "undo/checkpoint_run.h"
@@ -412,8 +413,7 @@ static bool add_matches(ik_undo_task_t *task, const char *base, const char *name
     char *path = normalise(task, base, name);
     for (size_t i = 0; i < changed->count; i++) {
         char *whole = normalise(task, task->place.folder, changed->items[i].path);
-        size_t len = strlen(path);
-        if (strncmp(whole, path, len) == 0 && (whole[len] == '\0' || whole[len] == '/')) {
+        if (ik_file_is_within(whole, path)) {
             add_name(task, to_name(task->place.folder, whole));
             found = true;
         }

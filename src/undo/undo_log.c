@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "conversation/delegation.h"
 
 /* How long a call runs at most, as far as sessions of other processes are concerned. */
@@ -779,13 +780,6 @@ static void add_overlapping(ik_undo_log_t *to, ik_undo_log_t *from, bool live,
     }
 }
 
-static bool is_below(const char *path, const char *folder)
-{
-    size_t len = strlen(folder);
-    bool root = len == 1 && folder[0] == '/';
-    return strncmp(path, folder, len) == 0 && (root || path[len] == '\0' || path[len] == '/');
-}
-
 static bool is_live(ik_store_t *store, const char *session_id)
 {
     ik_holder_t self = ik_holder_self();
@@ -816,7 +810,8 @@ res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char 
     for (size_t i = 0; i < list->count; i++) {
         const ik_store_session_t *session = &list->sessions[i];
         ik_undo_log_t *other;
-        bool near = is_below(session->cwd, folder) || is_below(folder, session->cwd);
+        bool near =
+            ik_file_is_within(session->cwd, folder) || ik_file_is_within(folder, session->cwd);
         if (!near || strcmp(session->id, log->session_id) == 0) {
             continue;
         }
