@@ -439,6 +439,9 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         break;
     case IK_WORKSPACE_QUESTION:
         ik_repl_question_show(repl);
+        if (repl->ending) {
+            ik_timer_start(repl->unanswered, 0); /* not while it is being asked */
+        }
         break;
     case IK_WORKSPACE_FAILED:
         ik_repl_say(repl, IK_ROLE_ERROR, ik_sprintf(repl, "ikigai: %s", event->result->message));
@@ -547,9 +550,18 @@ static void next_mode(ik_repl_t *repl)
     ik_workspace_set_mode(repl->workspace, focus, next[ik_workspace_mode(repl->workspace, focus)]);
 }
 
-/* Queued lines still run after the end of input; open questions are declined. */
+static void on_unanswered(void *data)
+{
+    const ik_repl_t *repl = data;
+    ik_workspace_decline(repl->workspace);
+}
+
+/* Queued lines still run after the end of input; questions are declined. */
 static void end_input(ik_repl_t *repl)
 {
+    if (!repl->ending) {
+        repl->unanswered = ik_timer_create(repl, repl->options->loop, on_unanswered, repl);
+    }
     repl->ending = true;
     if (ik_view_prompt(repl->view) != NULL) {
         ik_repl_leave(repl, STATUS_DONE);

@@ -42,7 +42,8 @@ typedef struct {
     bool setup_due;               /* the dialogue begins when a session is chosen */
     int64_t cancelled_ms;         /* when Ctrl-C last had nothing to cancel */
     ik_repl_returned_t returned;
-    bool ending; /* end of input: leave when everything is done */
+    bool ending;            /* end of input: leave when everything is done */
+    ik_timer_t *unanswered; /* ending: declines the next question, which no line can answer */
     bool done;
     bool closed; /* the terminal is restored */
     int status;

@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from fake_llm import Answer, Call
+from fake_llm import Answer, Call, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
 
@@ -427,6 +427,19 @@ class Plain(QuestionTest):
                     os.remove(os.path.join(self.project, "file"))
                 t.send("\x04")
                 t.wait_exit()
+
+    def test_questions_after_the_end_of_input_are_declined(self):
+        self.serve([Answer(calls=[Call("bash", {"command": "touch file", "permissions": "all"}),
+                                  Call("ask_user", {"question": "Which one?"})],
+                           wire=Wire(delay_head=1)),
+                    Answer(calls=[Call("ask_user", {"question": "Which one?"})]), Answer("It is over.")])
+        t = self.terminal([IKIGAI, "--plain"], cwd=self.project, env=clean_env(
+            IKIGAI_HOME=self.home, TERM="xterm-256color"))
+        t.wait_for(">")
+        t.send("go\nagain\n\x04")
+        self.assertEqual(t.wait_exit(), 0)
+        self.assertFalse(self.made())
+        self.assertIn("It is over.", "\n".join(t.all_rows()))
 
 
 if __name__ == "__main__":
