@@ -221,7 +221,7 @@ static void ask(decision_t *decision, const char *wants)
     }
     char *rule = decision->hooks == IK_HOOK_ASK /* it would ask again, whatever the rules say */
                      ? NULL
-                     : ik_permission_rules_suggest(decision, options->rules, &decision->call);
+                     : ik_permission_rules_suggest(decision, &decision->call);
     decision->rule = rule;
     decision->question = (ik_permission_question_t){
         .agent = decision->agent,

@@ -590,10 +590,8 @@ ik_permission_effect_t ik_permission_rules_match(const ik_permission_rules_t *ru
     return strongest;
 }
 
-char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *rules,
-                                  const ik_permission_call_t *call)
+char *ik_permission_rules_suggest(const void *ctx, const ik_permission_call_t *call)
 {
-    (void)rules;
     if (!is_shell(call->entry)) {
         return ik_strdup(ctx, call->entry->name);
     }

@@ -60,8 +60,7 @@ ik_permission_effect_t ik_permission_rules_match(const ik_permission_rules_t *ru
                                                  const char **rule);
 /* The rule that allows exactly this call from now on: "bash(THE WORDS)" or "TOOL", on ctx; NULL:
  * none can, because the command is not a simple one. */
-char *ik_permission_rules_suggest(const void *ctx, const ik_permission_rules_t *rules,
-                                  const ik_permission_call_t *call);
+char *ik_permission_rules_suggest(const void *ctx, const ik_permission_call_t *call);
 /* Adds an allow rule for the project to the user's file, and puts it into force. */
 res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *rule);
 
