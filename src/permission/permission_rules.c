@@ -13,6 +13,7 @@
 #include "base/glob_match.h"
 #include "base/json.h"
 #include "base/ownership.h"
+#include "base/utf8.h"
 #include "permission/shell_words.h"
 
 enum { FILE_MAX = 1024 * 1024, LINKS_MAX = 40 };
@@ -641,15 +642,13 @@ static res_t save_user_file(const ik_permission_rules_t *rules, json_t *root)
     return saved;
 }
 
-/* The member of an object, made if it is missing. */
+/* The member of an object, made if it is missing. NULL: object is none, or key is not UTF-8. */
 static json_t *obtain(json_t *object, const char *key, json_t *(*create)(void))
 {
-    json_t *member = json_object_get(object, key);
-    if (member == NULL) {
-        member = create();
-        json_object_set_new(object, key, member);
+    if (json_object_get(object, key) == NULL) {
+        json_object_set_new(object, key, create());
     }
-    return member;
+    return json_object_get(object, key);
 }
 
 res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *text)
@@ -672,8 +671,13 @@ res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *text)
     if (is_ok(&changed)) {
         json_t *projects = obtain(root, "projects", json_object);
         json_t *project = obtain(projects, rules->project, json_object);
-        json_array_append_new(obtain(project, "allow", json_array), json_string(text));
-        changed = save_user_file(rules, root);
+        json_t *allow = obtain(project, "allow", json_array);
+        changed = json_array_append_new(allow, json_string(text)) == 0
+                      ? save_user_file(rules, root)
+                      : ERR(INVALID, "The rule holds until you leave, and is not kept: %s",
+                            ik_utf8_valid(rules->project, strlen(rules->project))
+                                ? "projects in permissions.json has another form"
+                                : "the path of this project is not UTF-8");
     }
     json_decref(root);
     return changed;

@@ -412,6 +412,35 @@ START_TEST(what_always_adds_matches_the_call_and_no_other)
 }
 END_TEST
 
+/* A folder whose name JSON cannot hold, and a file that was changed meanwhile. */
+START_TEST(a_rule_that_cannot_be_kept_is_in_force)
+{
+    static const struct {
+        const char *folder;
+        const char *file; /* as it is when the rule is added */
+    } cases[] = {
+        {"caf\xe9", "{}"},
+        {"project", "{\"projects\":[]}"},
+        {"project", "{\"projects\":{\"%s\":3}}"},
+        {"project", "{\"projects\":{\"%s\":{\"allow\":{}}}}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        paths.cwd = ik_sprintf(ctx, "%s/%s", scratch_folder, cases[i].folder);
+        ck_assert(ik_file_make_private_folder(paths.cwd).code == IK_ERR_NONE);
+        ik_permission_rules_t *rules = load("{}");
+        ik_permission_call_t call = call_of("bash", "ls");
+        char *file = ik_sprintf(ctx, cases[i].file, paths.cwd);
+        ck_assert(ik_file_write_private(paths.permissions, file, strlen(file)).code == IK_ERR_NONE);
+        ck_assert_int_eq(ik_permission_rules_add(rules, "bash(ls)").code, IK_ERR_INVALID);
+        ck_assert_int_eq(ik_permission_rules_match(rules, &call, NULL), IK_PERMISSION_ALLOW);
+        char *after;
+        size_t len;
+        ck_assert(ik_file_read(ctx, paths.permissions, 1000, &after, &len).code == IK_ERR_NONE);
+        ck_assert_str_eq(after, file);
+    }
+}
+END_TEST
+
 START_TEST(malformed_rules)
 {
     static const char *const bad[] = {"", "bash(", "bash()", "bash(x", "(x)", "a b", "bash)"};
@@ -588,6 +617,7 @@ int main(void)
     tcase_add_test(cases, links_lead_around_no_rule);
     tcase_add_test(cases, deny_beats_ask_beats_allow);
     tcase_add_test(cases, what_always_adds_matches_the_call_and_no_other);
+    tcase_add_test(cases, a_rule_that_cannot_be_kept_is_in_force);
     tcase_add_test(cases, malformed_rules);
     tcase_add_test(cases, mode_rule_level_and_extra_decide);
     tcase_set_timeout(cases, 60);
