@@ -64,14 +64,25 @@ static bool is_free_to_write(const ik_tool_registry_entry_t *entry)
            declared.write != IK_WRITE_NONE;
 }
 
+/* Denies a call that would not be confined as the configuration requires: the level has fallen
+ * since the program started. */
+static bool deny_weaker(decision_t *decision, ik_confinement_level_t level)
+{
+    const ik_config_t *config = decision->gate->options.config;
+    bool weaker =
+        config->confinement == IK_CONFIG_CONFINEMENT_REQUIRED && level != IK_CONFINEMENT_FULL;
+    if (weaker) {
+        deny(decision, "The configuration requires full confinement, which is no longer possible; "
+                       "see ikigai doctor");
+    }
+    return weaker;
+}
+
 static void on_room(void *data, ik_process_host_t *room)
 {
     decision_t *decision = data;
     const ik_permission_gate_options_t *options = &decision->gate->options;
-    if (options->config->confinement == IK_CONFIG_CONFINEMENT_REQUIRED &&
-        ik_confinement_facts(options->confinement)->level != IK_CONFINEMENT_FULL) {
-        deny(decision, "The configuration requires full confinement, which is no longer possible; "
-                       "see ikigai doctor");
+    if (deny_weaker(decision, ik_confinement_facts(options->confinement)->level)) {
         return;
     }
     if (room == NULL) {
@@ -289,6 +300,10 @@ static void decide(decision_t *decision, ik_confinement_level_t level)
         return;
     }
     bool off = options->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
+    if (decision->confined && decision->call.extra != IK_PERMISSION_ALL &&
+        deny_weaker(decision, level)) {
+        return;
+    }
     bool may_write = !decision->confined || decision->effects.write != IK_WRITE_NONE;
     bool unguarded = level == IK_CONFINEMENT_NONE && !off && may_write;
     const char *wants = may_write ? "write" : NULL;

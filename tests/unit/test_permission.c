@@ -497,7 +497,7 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
 }
 
 /* Decides a call of a shipped tool with these effects ("": none declared) and this extra. */
-static char *decide(ik_confinement_t *confinement, int off, const char *rules_json,
+static char *decide(ik_confinement_t *confinement, int setting, const char *rules_json,
                     const char *effects, const char *extra)
 {
     char *schema_text = ik_sprintf(
@@ -510,8 +510,7 @@ static char *decide(ik_confinement_t *confinement, int off, const char *rules_js
     ck_assert_msg(is_ok(&parsed), "%s", parsed.message);
     ik_tool_registry_t *tools = ik_tool_registry_create(ctx);
     ik_tool_registry_add(tools, "it", "it", IK_TOOL_SYSTEM, false, schema);
-    ik_config_t config = {.confinement =
-                              off ? IK_CONFIG_CONFINEMENT_OFF : IK_CONFIG_CONFINEMENT_PREFERRED};
+    ik_config_t config = {.confinement = setting};
     const ik_call_gate_t *gate =
         ik_permission_gate_create(ctx, &(ik_permission_gate_options_t){.confinement = confinement,
                                                                        .rules = load(rules_json),
@@ -582,9 +581,11 @@ START_TEST(mode_rule_level_and_extra_decide)
     ik_confinement_t *no_level = ik_confinement_create(ctx, &options);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mode = cases[i].mode;
-        char *at_none = decide(no_level, false, cases[i].rules, cases[i].effects, cases[i].extra);
+        char *at_none = decide(no_level, IK_CONFIG_CONFINEMENT_PREFERRED, cases[i].rules,
+                               cases[i].effects, cases[i].extra);
         ck_assert_msg(strcmp(at_none, cases[i].at_none) == 0, "case %zu, none: %s", i, at_none);
-        char *at_full = decide(full, false, cases[i].rules, cases[i].effects, cases[i].extra);
+        char *at_full = decide(full, IK_CONFIG_CONFINEMENT_PREFERRED, cases[i].rules,
+                               cases[i].effects, cases[i].extra);
         const ik_confinement_facts_t *facts = ik_confinement_facts(full);
         if (facts != NULL && facts->level == IK_CONFINEMENT_NONE) {
             continue; /* this machine cannot confine */
@@ -593,12 +594,17 @@ START_TEST(mode_rule_level_and_extra_decide)
                       "case %zu, full: %s", i, at_full);
     }
     mode = IK_MODE_AUTO;
-    ck_assert_str_eq(decide(no_level, true, "{}", project, ""), "free");
-    ck_assert_str_eq(decide(no_level, true, "{}", project, "all"), "free");
+    ck_assert_str_eq(decide(no_level, IK_CONFIG_CONFINEMENT_OFF, "{}", project, ""), "free");
+    ck_assert_str_eq(decide(no_level, IK_CONFIG_CONFINEMENT_OFF, "{}", project, "all"), "free");
     mode = IK_MODE_ASK;
-    ck_assert_str_eq(decide(no_level, true, "{}", project, ""), "ask write");
+    ck_assert_str_eq(decide(no_level, IK_CONFIG_CONFINEMENT_OFF, "{}", project, ""), "ask write");
     mode = IK_MODE_PLAN;
-    ck_assert_str_eq(decide(no_level, true, "{}", project, ""), "deny");
+    ck_assert_str_eq(decide(no_level, IK_CONFIG_CONFINEMENT_OFF, "{}", project, ""), "deny");
+    mode = IK_MODE_AUTO; /* the level was full when the program started */
+    ck_assert_str_eq(decide(no_level, IK_CONFIG_CONFINEMENT_REQUIRED, allow, project, ""), "deny");
+    ck_assert_str_eq(decide(no_level, IK_CONFIG_CONFINEMENT_REQUIRED, "{}", none, ""), "deny");
+    ck_assert_str_eq(decide(no_level, IK_CONFIG_CONFINEMENT_REQUIRED, allow, project, "all"),
+                     "free");
     talloc_free(full);
     talloc_free(no_level);
 }
