@@ -331,8 +331,8 @@ static void on_level(void *data, const ik_confinement_facts_t *facts)
     decide(data, facts->level);
 }
 
-/* The rules and the mode judge the arguments as hooks left them. */
-static void judge(decision_t *decision)
+/* Checks the call with the arguments that hooks left. */
+static void check_call(decision_t *decision)
 {
     const ik_permission_gate_options_t *options = &decision->gate->options;
     const ik_tool_registry_entry_t *entry = decision->call.entry;
@@ -375,7 +375,7 @@ static void on_hooks(void *data, const ik_hook_outcome_t *outcome)
         decision->call.arguments = decision->rewritten;
         decision->call.arguments_len = strlen(decision->rewritten);
     }
-    judge(decision);
+    check_call(decision);
     if (outcome->stops && options->stop_turn != NULL) {
         options->stop_turn(options->data, agent);
     }
@@ -414,7 +414,7 @@ static void *begin(void *gate, const void *ctx, const ik_call_t *call,
                                              .call_id = call->id},
                        on_hooks, decision);
     } else {
-        judge(decision);
+        check_call(decision);
     }
     decision->returned = true;
     if (decision->decided) {
