@@ -10,6 +10,7 @@ ik_call_verdict_t *ik_call_verdict_copy(const void *ctx, const ik_call_verdict_t
         copy->arguments = talloc_memdup(copy, verdict->arguments, verdict->arguments_len + 1);
     }
     copy->confined = verdict->confined == NULL ? NULL : ik_strdup(copy, verdict->confined);
+    copy->said = verdict->said == NULL ? NULL : ik_strdup(copy, verdict->said);
     return copy;
 }
 

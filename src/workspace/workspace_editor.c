@@ -22,7 +22,7 @@ typedef struct {
     void *data;
     bool returned; /* decide has returned */
     bool decided;
-    ik_call_verdict_t verdict; /* with copies of its texts, while the editor is asked */
+    ik_call_verdict_t *verdict; /* a copy, while the editor is asked; NULL: it is not */
     char *path;
     void *waiting; /* at the editor; NULL: not waiting */
     ik_timer_t *timer;
@@ -49,7 +49,7 @@ static void on_saved(void *data, bool written)
     decision_t *decision = data;
     (void)written; /* the call itself tells what fails */
     decision->waiting = NULL;
-    pass_on(decision, &decision->verdict);
+    pass_on(decision, decision->verdict);
 }
 
 static void on_read(void *data, const char *text, size_t len)
@@ -61,7 +61,7 @@ static void on_read(void *data, const char *text, size_t len)
             ? NULL
             : editor->write(editor->editor, decision->path, text, len, on_saved, decision);
     if (decision->waiting == NULL) {
-        pass_on(decision, &decision->verdict);
+        pass_on(decision, decision->verdict);
     }
 }
 
@@ -69,7 +69,7 @@ static void on_timeout(void *data)
 {
     decision_t *decision = data;
     TALLOC_FREE(decision->waiting);
-    pass_on(decision, &decision->verdict);
+    pass_on(decision, decision->verdict);
 }
 
 static void on_verdict(void *data, const ik_call_verdict_t *verdict)
@@ -92,13 +92,7 @@ static void on_verdict(void *data, const ik_call_verdict_t *verdict)
         pass_on(decision, verdict);
         return;
     }
-    decision->verdict = *verdict;
-    if (replaced) {
-        decision->verdict.arguments =
-            ik_strndup(decision, verdict->arguments, verdict->arguments_len);
-    }
-    decision->verdict.confined =
-        verdict->confined == NULL ? NULL : ik_strdup(decision, verdict->confined);
+    decision->verdict = ik_call_verdict_copy(decision, verdict);
     decision->timer = ik_timer_create(decision, workspace->options.loop, on_timeout, decision);
     ik_timer_start(decision->timer, PATIENCE_MS);
 }
