@@ -23,7 +23,8 @@ struct ik_exchange {
     const ik_http_head_t *head; /* NULL until it arrives */
     ik_wire_body_t body;
     ik_buffer_t error_body;
-    ik_timer_t *idle;    /* no progress for too long; without a server: starts the answer */
+    ik_timer_t *cue;     /* answers in place of a server; NULL: a server is asked */
+    ik_timer_t *idle;    /* no progress for too long; NULL: no server is asked */
     ik_timer_t *grace;   /* started when the answer is complete */
     size_t progress;     /* of the answer when the idle timer was started */
     int64_t received_ms; /* when the last part of the answer arrived */
@@ -33,7 +34,9 @@ struct ik_exchange {
  * the answer itself. */
 static void end(ik_exchange_t *exchange, bool whole)
 {
-    ik_timer_stop(exchange->idle);
+    if (exchange->idle != NULL) {
+        ik_timer_stop(exchange->idle);
+    }
     ik_stream_finish(exchange->stream, whole);
     const char *key = exchange->options.request->target->config->api_key;
     ik_key_mask_line(exchange->stream->error.message, key);
@@ -193,6 +196,7 @@ static void send_request(ik_exchange_t *exchange)
         .data = exchange,
     };
     exchange->http = ik_http_start(exchange, exchange->options.shared->http, &options);
+    exchange->idle = ik_timer_create(exchange, exchange->options.shared->loop, on_idle, exchange);
     exchange->grace = ik_timer_create(exchange, exchange->options.shared->loop, on_grace, exchange);
     watch_idle(exchange);
 }
@@ -228,13 +232,10 @@ ik_exchange_t *ik_exchange_start(const void *ctx, const ik_exchange_options_t *o
     exchange->options = *options;
     exchange->stream = ik_stream_create(exchange, target, &options->listener);
     ik_buffer_init(&exchange->error_body, exchange, ERROR_BODY_MAX);
-    exchange->idle = ik_timer_create(exchange, options->shared->loop,
-                                     keyless ? on_missing_key
-                                     : local ? on_cue
-                                             : on_idle,
-                                     exchange);
     if (local || keyless) {
-        ik_timer_start(exchange->idle, 0);
+        exchange->cue = ik_timer_create(exchange, options->shared->loop,
+                                        keyless ? on_missing_key : on_cue, exchange);
+        ik_timer_start(exchange->cue, 0);
     } else {
         send_request(exchange);
     }
