@@ -63,10 +63,10 @@ char *ik_confinement_describe_level(const void *ctx, const ik_confinement_facts_
 res_t ik_confinement_require(ik_confinement_t *confinement);
 
 /* Makes the room for these effects, if it does not exist, and protects places in it that have
- * appeared since. on_ready gets the host whose processes
- * are held to the effects; NULL: they cannot be, and the level is IK_CONFINEMENT_NONE now. It is
- * called exactly once, from the loop, or before this returns if the room is there; freeing ctx
- * cancels it. NULL: the room is only made ready for later. */
+ * appeared since. on_ready gets the host whose processes are held to the effects; NULL: they cannot
+ * be held as the configuration wants. It is called exactly once, from the loop, or before this
+ * returns if the room is there; freeing ctx cancels it. on_ready NULL: the room is only made ready
+ * for later. */
 typedef void (*ik_confinement_ready_fn)(void *data, ik_process_host_t *host);
 void ik_confinement_prepare(const void *ctx, ik_confinement_t *confinement, ik_effects_t effects,
                             ik_confinement_ready_fn on_ready, void *data);

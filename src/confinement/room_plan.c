@@ -61,7 +61,6 @@ static const char *const protected_in_git[] = {"hooks", "config", "config.worktr
 enum {
     MODULES_DEPTH = 8, /* of submodules within submodules, and of folders in their names */
     MODULES_MAX = 100, /* with more of them in a folder, all are read-only */
-    MOUNTINFO_MAX = 4 * 1024 * 1024,
     GIT_FILE_MAX = 4096,
 };
 

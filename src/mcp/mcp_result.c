@@ -29,7 +29,7 @@ static void append_member(ik_buffer_t *out, ik_json_span_t object, const char *n
     }
 }
 
-/* What cannot be shown: "[audio, audio/wav, about 12 bytes]". */
+/* What cannot be shown: "[audio, audio/wav, 12 bytes]". */
 static void add_note(content_t *content, const char *what, ik_json_span_t holder, const char *uri,
                      ik_json_span_t data)
 {

@@ -17,7 +17,7 @@ typedef struct {
     const char *tool;
     const char *arguments; /* JSON text */
     size_t arguments_len;
-    const char *wants; /* "network", "no confinement" or "write" */
+    const char *wants; /* "network", "no confinement", "write", or "run" if it wants none of them */
     /* to be shown, with control characters written out */
     const char *reason; /* a hook's or the model's; NULL: none */
     const char *rule;   /* what "always" would add; NULL: not offered */

@@ -68,7 +68,7 @@ res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *rule);
 typedef struct {
     ik_permission_effect_t effect;
     const char *rule;
-    const char *source; /* "user", "project PATH", "this project's file", "--allow" */
+    const char *source; /* "user", "user, for this project", "project", "--allow" */
     bool removable;     /* it is in the user's file */
 } ik_permission_rule_t;
 bool ik_permission_rules_at(const ik_permission_rules_t *rules, size_t index,

@@ -30,7 +30,7 @@ static void on_failed(void *data)
     finish(run, &error, NULL);
 }
 
-/* The last line that the program wrote to standard error, if it said nothing else. */
+/* For a program that did not answer: the first line of its standard error, or its exit status. */
 static res_t describe_exit(const ik_process_result_t *process)
 {
     const char *text = process->err.len > 0 ? process->err.data : "";

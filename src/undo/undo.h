@@ -28,7 +28,7 @@ typedef struct {
     ik_store_t *store; /* the local one, which has the session */
     const char *session_id;
     const char *folder;    /* of the session */
-    ik_session_t *session; /* open for writing; NULL: only ik_undo_diff_start is used */
+    ik_session_t *session; /* open for writing; NULL: only ik_undo_start_diff is used */
     int64_t agent;         /* whose turns are meant; 0: the last one that was used */
 } ik_undo_place_t;
 
