@@ -219,7 +219,7 @@ static void on_room(void *data, ik_process_host_t *host)
         return; /* the room came too late, or twice */
     }
     if (host == NULL && required) {
-        ik_mcp_server_fail_start(server, "it can no longer be confined; see ikigai doctor");
+        ik_mcp_server_fail_start(server, "it cannot be confined here; see ikigai doctor");
         return;
     }
     ik_mcp_server_open_process(server, host == NULL ? server->options->host : host);

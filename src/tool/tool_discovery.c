@@ -421,12 +421,16 @@ static res_t run_schema(candidate_t *candidate, ik_process_host_t *host)
 }
 
 /* host runs the tool; NULL: it cannot be confined, and runs as the user's own programs do, since
- * the user has agreed to these bytes. */
+ * the user has agreed to these bytes, unless confinement is required. */
 static void on_host(void *data, ik_process_host_t *host)
 {
     candidate_t *candidate = data;
     ik_tool_discovery_t *discovery = candidate->discovery;
-    res_t started = run_schema(candidate, host == NULL ? discovery->options.host : host);
+    const ik_tool_discovery_options_t *options = &discovery->options;
+    bool required = options->config->confinement == IK_CONFIG_CONFINEMENT_REQUIRED;
+    res_t started = host == NULL && required
+                        ? ERR(DENIED, "it cannot be confined here; see ikigai doctor")
+                        : run_schema(candidate, host == NULL ? options->host : host);
     if (is_ok(&started)) {
         discovery->result.started++;
         return;

@@ -99,6 +99,18 @@ class Required(AgentTest):
         self.assertEqual(llm.requests, [])
         self.assertFalse(os.path.exists(self.path("project/ran")))
 
+    def test_less_starts_nothing_that_is_to_be_confined(self):
+        """Tools are listed at every level."""
+        script = self.write("project/script", f"#!/bin/sh\ntouch {self.path('ran')}\n", 0o755)
+        self.project_tool("t", f"#!/bin/sh\nexec {script}\n")
+        self.ikigai("trust", "--yes")
+        self.config({"confinement": "required", "mcpServers": {"s": {
+            "command": script, "effects": {"write": "project"}}}})
+        err = self.ikigai(*PARTIAL[1:], IKIGAI, "tool", "list", program=PARTIAL[0]).err
+        why = "it cannot be confined here; see ikigai doctor"
+        self.assertEqual(err, f"Debug: tool 't' schema failed ({why})\nServer 's' is not used: {why}\n")
+        self.assertFalse(os.path.exists(self.path("ran")))
+
     def test_preferred_goes_on(self):
         llm = self.serve([Answer("Done.")])
         env = self.connect(llm)
