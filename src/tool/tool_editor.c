@@ -79,13 +79,15 @@ char *ik_tool_editor_find(const void *ctx, const char *folder, const ik_config_t
     }
     void *scratch = talloc_new(NULL);
     char *named = ik_json_decode(scratch, value, &name_len);
-    bool valid = *named != '\0' && strlen(named) == name_len && realpath(folder, root) != NULL;
-    char *path = *named == '/' ? named : ik_file_join(scratch, root, named);
-    const char *slash = strrchr(path, '/');
-    char *above = ik_file_folder(scratch, path);
     char *full = NULL;
-    if (valid && realpath(above, parent) != NULL && ik_file_is_within(parent, root)) {
-        full = ik_file_join(ctx, parent, slash + 1);
+    if (*named == '\0' || strlen(named) != name_len || realpath(folder, root) == NULL) {
+        talloc_free(scratch);
+        return NULL;
+    }
+    char *path = *named == '/' ? named : ik_file_join(scratch, root, named);
+    char *above = ik_file_folder(scratch, path);
+    if (realpath(above, parent) != NULL && ik_file_is_within(parent, root)) {
+        full = ik_file_join(ctx, parent, strrchr(path, '/') + 1);
         bool missing = lstat(full, &status) < 0;
         if (!is_plain(full + strlen(root) + 1) || is_hidden(config, full) ||
             (!missing && !S_ISREG(status.st_mode))) {
