@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/config_loader.h"
 #include "base/file.h"
 #include "base/glob_match.h"
 #include "base/json.h"
@@ -103,33 +104,83 @@ static void add_rule(ik_permission_rules_t *rules, const rule_t *rule)
     rules->list[rules->count++] = *rule;
 }
 
+/* A file of rules that is read. It is checked as configuration is: faults are reported with their
+ * lines, and those of a project's file are warnings. */
+typedef struct {
+    ik_permission_rules_t *rules;
+    ik_config_loader_t loader;
+    bool is_users;
+} reading_t;
+
 /* model has the source and place of the rules in the list; NULL: they are only checked. */
-static res_t read_list(ik_permission_rules_t *rules, json_t *list, const char *file,
-                       const char *key, const rule_t *model)
+static void read_list(reading_t *reading, ik_json_span_t list, const char *label,
+                      const rule_t *model)
 {
-    size_t i;
-    json_t *value;
-    if (!json_is_array(list)) {
-        return ERR(INVALID, "%s: %s is not a list of rules", file, key);
+    ik_permission_rules_t *rules = reading->rules;
+    ik_config_loader_t *loader = &reading->loader;
+    size_t position = 0;
+    ik_json_span_t value;
+    if (ik_json_kind(list) != IK_JSON_ARRAY) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, list.text, "%s is not a list of rules",
+                              label);
+        return;
     }
-    json_array_foreach(list, i, value)
-    {
-        const char *text = json_string_value(value);
+    while (ik_json_next_element(list, &position, &value)) {
+        size_t len = 0;
         char *fault;
-        if (text == NULL || strlen(text) != json_string_length(value)) {
-            return ERR(INVALID, "%s: %s contains a value that is not a string", file, key);
-        }
-        if (!ik_permission_rules_check(rules, text, &fault)) {
-            return ERR(INVALID, "%s: %s: %s", file, key, fault);
-        }
-        if (model != NULL) {
+        char *text =
+            ik_json_kind(value) == IK_JSON_STRING ? ik_json_decode(rules, value, &len) : NULL;
+        if (text == NULL || strlen(text) != len) {
+            ik_config_loader_fail(loader, IK_ERR_INVALID, value.text,
+                                  "%s contains a value that is not a string", label);
+        } else if (!ik_permission_rules_check(loader->scratch, text, &fault)) {
+            ik_config_loader_fail(loader, IK_ERR_INVALID, value.text, "%s: %s", label, fault);
+        } else if (model != NULL) {
             rule_t rule = *model;
             parse_rule(rules, text, &rule);
-            rule.text = ik_strdup(rules, text);
+            rule.text = text;
             add_rule(rules, &rule);
         }
     }
-    return OK;
+}
+
+/* Reads those of the three lists that the object has. label names the object in messages, with a
+ * colon, or is "". */
+static void read_lists(reading_t *reading, ik_json_span_t object, const char *label,
+                       const rule_t *model)
+{
+    for (size_t i = 0; i < IK_LENGTH(lists); i++) {
+        ik_json_span_t list;
+        bool usable = reading->is_users || lists[i].effect != IK_PERMISSION_ALLOW;
+        if (usable && ik_json_find(object, lists[i].key, &list)) {
+            rule_t rule = model == NULL ? (rule_t){0} : *model;
+            rule.effect = lists[i].effect;
+            read_list(reading, list,
+                      ik_sprintf(reading->loader.scratch, "%s%s", label, lists[i].key),
+                      model == NULL ? NULL : &rule);
+        }
+    }
+}
+
+/* Warns about members that are none of these names, which end with NULL. */
+static void check_keys(reading_t *reading, ik_json_span_t object, const char *label,
+                       const char *const *known)
+{
+    size_t position = 0;
+    ik_json_span_t key;
+    ik_json_span_t value;
+    while (ik_json_next_member(object, &position, &key, &value)) {
+        size_t i = 0;
+        while (known[i] != NULL && !ik_json_key_is(key, known[i])) {
+            i++;
+        }
+        if (known[i] == NULL) {
+            char *name = ik_json_decode(reading->loader.scratch, key, NULL);
+            ik_config_loader_warn(&reading->loader, key.text, "%s%s '%s'", label,
+                                  reading->is_users ? "unknown key" : "a project cannot set",
+                                  ik_config_loader_show(&reading->loader, name));
+        }
+    }
 }
 
 /* Whether a path names this project. */
@@ -140,47 +191,86 @@ static bool is_here(const ik_permission_rules_t *rules, const char *path)
            (realpath(path, resolved) != NULL && strcmp(resolved, rules->project) == 0);
 }
 
-static res_t read_projects(ik_permission_rules_t *rules, json_t *projects, const char *file)
+static void read_projects(reading_t *reading, ik_json_span_t projects)
 {
-    const char *path;
-    json_t *project;
-    if (!json_is_object(projects)) {
-        return ERR(INVALID, "%s: projects is not an object", file);
+    static const char *const known[] = {"deny", "ask", "allow", NULL};
+    static const rule_t model = {
+        .source = "user, for this project", .in_user_file = true, .of_project = true};
+    ik_config_loader_t *loader = &reading->loader;
+    size_t position = 0;
+    ik_json_span_t key;
+    ik_json_span_t project;
+    if (ik_json_kind(projects) != IK_JSON_OBJECT) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, projects.text, "projects is not an object");
+        return;
     }
-    json_object_foreach(projects, path, project)
-    {
-        bool here = is_here(rules, path);
-        const char *key;
-        json_t *value;
-        if (!json_is_object(project)) {
-            return ERR(INVALID, "%s: projects: %s is not an object", file, path);
-        }
-        json_object_foreach(project, key, value)
-        {
-            size_t i = 0;
-            while (i < IK_LENGTH(lists) && strcmp(lists[i].key, key) != 0) {
-                i++;
-            }
-            if (i == IK_LENGTH(lists)) {
-                warn(rules, ik_sprintf(rules, "%s: projects: unknown key '%.60s'", file, key));
-            } else {
-                rule_t model = {.effect = lists[i].effect,
-                                .source = "user, for this project",
-                                .in_user_file = true,
-                                .of_project = true};
-                char *place = ik_sprintf(rules, "projects: %s: %s", path, key);
-                TRY(read_list(rules, value, file, place, here ? &model : NULL));
-            }
+    while (ik_json_next_member(projects, &position, &key, &project)) {
+        char *path = ik_json_decode(loader->scratch, key, NULL);
+        char *label =
+            ik_sprintf(loader->scratch, "projects: %s: ", ik_config_loader_show(loader, path));
+        if (ik_json_kind(project) != IK_JSON_OBJECT) {
+            ik_config_loader_fail(loader, IK_ERR_INVALID, project.text, "%sit is not an object",
+                                  label);
+        } else {
+            ik_json_span_t last; /* of the entries of this name, it counts */
+            bool counts = is_here(reading->rules, path) && ik_json_find(projects, path, &last) &&
+                          last.text == project.text;
+            read_lists(reading, project, label, counts ? &model : NULL);
+            check_keys(reading, project, label, known);
         }
     }
-    return OK;
+}
+
+/* base/key_host reads the addresses; they are only checked here. */
+static void check_hosts(reading_t *reading, ik_json_span_t hosts)
+{
+    ik_config_loader_t *loader = &reading->loader;
+    size_t position = 0;
+    ik_json_span_t key;
+    ik_json_span_t list;
+    if (ik_json_kind(hosts) != IK_JSON_OBJECT) {
+        ik_config_loader_fail(loader, IK_ERR_INVALID, hosts.text, "hosts is not an object");
+        return;
+    }
+    while (ik_json_next_member(hosts, &position, &key, &list)) {
+        bool valid = ik_json_kind(list) == IK_JSON_ARRAY;
+        size_t inner = 0;
+        ik_json_span_t address;
+        while (valid && ik_json_next_element(list, &inner, &address)) {
+            valid = ik_json_kind(address) == IK_JSON_STRING;
+        }
+        if (!valid) {
+            char *name = ik_json_decode(loader->scratch, key, NULL);
+            ik_config_loader_fail(loader, IK_ERR_INVALID, list.text,
+                                  "hosts: %s is not a list of addresses",
+                                  ik_config_loader_show(loader, name));
+        }
+    }
+}
+
+static void read_root(reading_t *reading, ik_json_span_t root)
+{
+    static const char *const of_users[] = {"deny", "ask", "allow", "projects", "hosts", NULL};
+    static const char *const of_projects[] = {"deny", "ask", NULL};
+    ik_json_span_t value;
+    read_lists(reading, root, "",
+               &(rule_t){.source = reading->is_users ? "user" : "project",
+                         .in_user_file = reading->is_users});
+    if (reading->is_users && ik_json_find(root, "projects", &value)) {
+        read_projects(reading, value);
+    }
+    if (reading->is_users && ik_json_find(root, "hosts", &value)) {
+        check_hosts(reading, value);
+    }
+    check_keys(reading, root, "", reading->is_users ? of_users : of_projects);
 }
 
 static res_t read_file(ik_permission_rules_t *rules, const char *file, bool is_users)
 {
     char *text;
     size_t len;
-    json_error_t error;
+    ik_json_span_t root;
+    ik_json_fault_t fault = {0};
     res_t read = ik_file_read(rules, file, FILE_MAX, &text, &len);
     if (is_err(&read)) {
         return read.code == IK_ERR_NOT_FOUND ? OK : read;
@@ -190,36 +280,31 @@ static res_t read_file(ik_permission_rules_t *rules, const char *file, bool is_u
     if (is_err(&owned)) {
         return ik_error_make(owned.code, "refused: %s", owned.message);
     }
-    json_t *root = ik_json_parse(text, len, &error);
-    if (!json_is_object(root)) {
-        bool parsed = root != NULL;
-        json_decref(root);
-        return parsed ? ERR(INVALID, "%s: not a JSON object", file)
-                      : ERR(INVALID, "%s: not a JSON object: %s", file, error.text);
+    ik_config_t *messages = ik_new(rules, ik_config_t);
+    reading_t reading = {.rules = rules,
+                         .is_users = is_users,
+                         .loader = {.config = messages,
+                                    .scratch = talloc_new(messages),
+                                    .error = OK,
+                                    .source = is_users ? IK_CONFIG_USER : IK_CONFIG_PROJECT,
+                                    .origin = file,
+                                    .text = text}};
+    if (!ik_json_scan(text, len, &root, &fault)) {
+        ik_config_loader_fail(&reading.loader, IK_ERR_INVALID, text + fault.offset,
+                              "not a JSON object: %s", fault.reason);
+    } else if (!ik_utf8_valid(text, len)) {
+        ik_config_loader_fail(&reading.loader, IK_ERR_INVALID, NULL, "it is not UTF-8");
+    } else if (ik_json_kind(root) != IK_JSON_OBJECT) {
+        ik_config_loader_fail(&reading.loader, IK_ERR_INVALID, root.text, "not a JSON object");
+    } else {
+        read_root(&reading, root);
     }
-    ik_json_adopt(rules, root);
-    const char *key;
-    json_t *value;
-    json_object_foreach(root, key, value)
-    {
-        size_t i = 0;
-        while (i < IK_LENGTH(lists) && strcmp(lists[i].key, key) != 0) {
-            i++;
-        }
-        bool usable = is_users || (i < IK_LENGTH(lists) && lists[i].effect != IK_PERMISSION_ALLOW);
-        if (i < IK_LENGTH(lists) && usable) {
-            TRY(read_list(rules, value, file, key,
-                          &(rule_t){.effect = lists[i].effect,
-                                    .source = is_users ? "user" : "project",
-                                    .in_user_file = is_users}));
-        } else if (is_users && strcmp(key, "projects") == 0) {
-            TRY(read_projects(rules, value, file));
-        } else if (!is_users || strcmp(key, "hosts") != 0) {
-            warn(rules, ik_sprintf(rules, "%s: %s '%.60s'", file,
-                                   is_users ? "unknown key" : "a project cannot set", key));
-        }
+    for (size_t i = 0; i < messages->warning_count; i++) {
+        warn(rules, ik_strdup(rules, messages->warnings[i]));
     }
-    return OK;
+    talloc_free(messages);
+    talloc_free(text);
+    return reading.loader.error;
 }
 
 res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths, const char *const *allowed,

@@ -228,7 +228,9 @@ res_t ik_workspace_load_permissions(ik_workspace_t *workspace)
     const char *const *warnings;
     size_t count = ik_permission_rules_warnings(workspace->rules, &warnings);
     for (size_t i = 0; i < count; i++) {
-        warn(workspace, warnings[i]);
+        char *line = ik_sprintf(NULL, "warning: %s", warnings[i]);
+        warn(workspace, line);
+        talloc_free(line);
     }
     if (options->gate == NULL) {
         workspace->shared.gate = ik_permission_gate_create(

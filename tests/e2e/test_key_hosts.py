@@ -40,7 +40,7 @@ class Headless(IkigaiTest):
     def test_an_entry_is_for_one_provider_scheme_and_port(self):
         self.write("config.json", {"providers": {"openai": {"base_url": GATEWAY + "/v1"}}})
         for hosts in ({"anthropic": [GATEWAY]}, {"openai": ["https://gateway.invalid:8443"]},
-                      {"openai": ["http://gateway.invalid"]}, {"openai": "gateway.invalid"}):
+                      {"openai": ["http://gateway.invalid"]}, {"openai": ["gateway.invalid:8443"]}):
             with self.subTest(hosts=hosts):
                 self.write("permissions.json", {"hosts": hosts})
                 self.assert_refused(self.run_model(2, {"OPENAI_API_KEY": KEY}))

@@ -215,6 +215,33 @@ class Headless(PermissionTest):
             self.rules({"projects": {"/elsewhere": fault}})
             self.assertIn("projects: /elsewhere: ", self.ikigai("-p", "hi", status=2).err)
 
+    def test_faults_in_rules_are_reported_with_their_lines(self):
+        for line, text in ((3, '{"deny": [\n"bash",\n"bash("]}'), (2, '{\n"ask": "bash"}'),
+                           (3, '{"projects": {"/p":\n{"allow":\n[1]}}}'), (2, '{\n"projects": []}'),
+                           (2, '{"hosts":\n"x"}'), (2, '{"hosts": {"openai": [],\n"google": "x"}}'),
+                           (3, '{"hosts": {\n"openai":\n["https://a.example", 1]}}'), (2, '\n[]'),
+                           (2, '{"deny": [],\n}')):
+            with self.subTest(text=text):
+                self.rules(text)
+                path = os.path.join(self.home, "permissions.json")
+                self.assertIn(f"{path}:{line}: ", self.ikigai("-p", "hi", status=2).err)
+                self.rules({})
+                self.rules(text, "project")
+                if "hosts" not in text and "projects" not in text:
+                    self.assertIn(f"/project/.ikigai/permissions.json:{line}: ",
+                                  self.ikigai("-p", "hi").err)
+                self.rules({}, "project")
+        for line, text in (2, '{\n"denny": []}'), (3, '{"projects": {\n"/p": {\n"denny": []}}}'):
+            self.rules(text)
+            self.assertRegex(self.ikigai("-p", "hi").err,
+                             rf"warning: \S+permissions.json:{line}: .*unknown key 'denny'")
+
+    def test_a_fault_in_a_projects_rules_costs_that_rule_only(self):
+        self.rules({"deny": ["bash(", "glob"]}, "project")
+        turn = self.ask([Answer(calls=[Call("glob", {"pattern": "*"})]), Answer("Ok.")])
+        self.assertIn("glob", self.denied(turn))
+        self.assertIn("'bash(' is not a rule", turn.err)
+
     def test_rules_that_others_can_change_are_refused(self):
         self.rules({"allow": ["bash"]})
         path = os.path.join(self.home, "permissions.json")
