@@ -17,11 +17,11 @@ static void append_picture(ik_buffer_t *out, const ik_msg_image_t *image, const 
     if (is_err(&read)) {
         return;
     }
-    ik_buffer_append_format(out, "<img width=\"%" PRIu32 "\" height=\"%" PRIu32 "\" alt=\"",
+    ik_buffer_append_format(out, "<img src=\"data:%s;base64,", image->media_type);
+    ik_base64_append(out, bytes, len);
+    ik_buffer_append_format(out, "\" width=\"%" PRIu32 "\" height=\"%" PRIu32 "\" alt=\"",
                             image->width, image->height);
     ik_html_escape_attribute(out, image->name, strlen(image->name));
-    ik_buffer_append_format(out, "\" src=\"data:%s;base64,", image->media_type);
-    ik_base64_append(out, bytes, len);
     ik_buffer_append_text(out, "\">\n");
     talloc_free(bytes);
 }

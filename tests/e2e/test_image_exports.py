@@ -118,7 +118,9 @@ class ExportTest(AgentTest):
         self.assertEqual(len(page.captions), 3)
 
     def test_the_page_shows_them(self):
-        page = Page(self.export("html"))
+        text = self.export("html")
+        self.assertEqual(text.count('<img src="data:image/png;base64,'), 3)
+        page = Page(text)
         self.assertIn("img-src data:;", page.policy)
         self.assertIn("default-src 'none';", page.policy)
         self.assertEqual([(i["alt"], i["width"], i["height"]) for i in page.images],
