@@ -136,15 +136,27 @@ static bool is_same_json(const ik_buffer_t *text, ik_json_span_t structured)
     return same;
 }
 
-static char *format_error(const void *ctx, const ik_buffer_t *text)
+static void append_images(ik_buffer_t *out, const content_t *content)
 {
+    if (content->images.len > 0) {
+        ik_buffer_append_text(out, ",\"images\":[");
+        ik_buffer_append(out, content->images.data, content->images.len);
+        ik_buffer_append_byte(out, ']');
+    }
+}
+
+static char *format_error(const void *ctx, const content_t *content)
+{
+    const ik_buffer_t *text = &content->text;
     static const char silent[] = "The tool failed and gave no reason";
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the message */
     ik_buffer_append_text(&out, "{\"error\":");
     ik_json_append_string(&out, text->len == 0 ? silent : text->data,
                           text->len == 0 ? strlen(silent) : text->len);
-    ik_buffer_append_text(&out, ",\"error_code\":\"" IK_MCP_TOOL_ERROR "\"}");
+    ik_buffer_append_text(&out, ",\"error_code\":\"" IK_MCP_TOOL_ERROR "\"");
+    append_images(&out, content);
+    ik_buffer_append_byte(&out, '}');
     return ik_buffer_finish(&out);
 }
 
@@ -163,11 +175,7 @@ static char *format_output(const void *ctx, const content_t *content, ik_json_sp
         ik_buffer_append_text(&out, ",\"structured\":");
         ik_buffer_append(&out, structured.text, structured.len);
     }
-    if (content->images.len > 0) {
-        ik_buffer_append_text(&out, ",\"images\":[");
-        ik_buffer_append(&out, content->images.data, content->images.len);
-        ik_buffer_append_byte(&out, ']');
-    }
+    append_images(&out, content);
     ik_buffer_append_byte(&out, '}');
     return ik_buffer_finish(&out);
 }
@@ -206,7 +214,7 @@ char *ik_mcp_result_format(const void *ctx, ik_json_span_t result, const char **
         content.blocks = 1; /* an empty list is an empty text */
     }
     char *formatted = *reason != NULL ? NULL
-                      : failed        ? format_error(ctx, &content.text)
+                      : failed        ? format_error(ctx, &content)
                                       : format_output(ctx, &content, at[STRUCTURED]);
     talloc_free(scratch);
     return formatted;

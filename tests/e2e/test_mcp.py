@@ -17,10 +17,13 @@ import hostile
 from agent_support import AgentTest, sent_tools
 from cast import Cast
 from fake_llm import Answer, Call, Memory
+from fake_llm import images as wire_images
 from mcp_http_peer import McpHttp
 from support import IKIGAI, PATIENCE, ROOT
 
 PEER = os.path.join(ROOT, "tests", "mcp_peer.py")
+PNG = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+       "rkJggg==")
 READ_ONLY = {"write": "none", "network": False}
 
 
@@ -114,6 +117,17 @@ class Calls(McpTest):
         for entry in (("warning", "peer: look out"), ("info", '{"a": 1}'),
                       ("stderr", "to stderr"), ("stdout", "not json at all")):
             self.assertIn(entry, log)
+
+    def test_images_of_a_failure(self):
+        image = {"type": "image", "data": PNG, "mimeType": "image/png"}
+        for texts, error in ((["it broke"], "it broke"), ([], "The tool failed and gave no reason")):
+            result = {"content": [*({"type": "text", "text": t} for t in texts), image], "isError": True}
+            turn = self.calls(("s__invalid", {"result": result}), servers={"s": self.server()})
+            (envelope,) = turn.envelopes()
+            self.assertEqual(envelope, {"tool_success": True, "result": {
+                "error": error, "error_code": "MCP_TOOL_ERROR",
+                "images": [{"media_type": "image/png", "width": 1, "height": 1, "bytes": 70}]}})
+            self.assertEqual(len(wire_images.sent(turn.llm.requests[1].json)), 1)
 
     def test_every_kind_of_failure(self):
         expected = [
