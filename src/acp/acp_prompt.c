@@ -4,8 +4,8 @@
 
 #include "acp/acp_state.h"
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/file.h"
+#include "base/image.h"
 #include "base/image_path.h"
 
 /* An image that came as bytes. */
@@ -100,17 +100,12 @@ static res_t read_bytes(reader_t *reader, ik_json_span_t holder, const char *mem
                         const char *name)
 {
     ik_json_span_t literal;
-    ik_buffer_t text;
     ik_buffer_t bytes;
     if (!ik_json_find_kind(holder, member, IK_JSON_STRING, &literal)) {
         return ERR(INVALID, "%s must be a string", member);
     }
-    ik_buffer_init(&text, reader->ctx, IK_BUFFER_UNLIMITED);  /* bounded by the message */
-    ik_buffer_init(&bytes, reader->ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
-    ik_json_append_decoded(&text, literal);
-    bool decoded = text.len > 0 && ik_base64_append_decoded(&bytes, text.data, text.len);
-    ik_buffer_reset(&text);
-    if (!decoded) {
+    ik_buffer_init(&bytes, reader->ctx, IK_BUFFER_UNLIMITED); /* bounded by the message */
+    if (!ik_image_append_decoded(&bytes, literal) || bytes.len == 0) {
         return ERR(INVALID, "%s is not Base64", member);
     }
     reader->pictures =

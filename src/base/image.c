@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/array.h"
+#include "base/base64.h"
 
 static const struct {
     const char *media_type;
@@ -234,6 +236,23 @@ res_t ik_image_check(const char *bytes, size_t len, uint64_t total, ik_image_t *
         return ERR(INVALID, "the %s image is cut off or damaged", kinds[image->kind].extension);
     }
     return OK;
+}
+
+bool ik_image_append_decoded(ik_buffer_t *out, ik_json_span_t literal)
+{
+    size_t len;
+    char *text = ik_json_decode(NULL, literal, &len);
+    size_t kept = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\0' || strchr(" \t\r\n\f\v", text[i]) == NULL) {
+            text[kept++] = text[i];
+        }
+    }
+    const char *comma = kept >= 5 && memcmp(text, "data:", 5) == 0 ? memchr(text, ',', kept) : NULL;
+    size_t from = comma == NULL ? 0 : (size_t)(comma - text) + 1;
+    bool valid = ik_base64_append_decoded(out, text + from, kept - from);
+    talloc_free(text);
+    return valid;
 }
 
 const char *ik_image_media_type(ik_image_kind_t kind)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 enum {
     IK_IMAGE_BASE64_MAX = 5242880, /* characters of the base64 text of an image */
@@ -43,6 +44,11 @@ bool ik_image_parse(const char *bytes, size_t len, ik_image_t *image);
  * may be only the beginning. IK_ERR_INVALID: not an image, or cut off; IK_ERR_LIMIT: too large,
  * and the message has the numbers (image is filled in). */
 res_t ik_image_check(const char *bytes, size_t len, uint64_t total, ik_image_t *image);
+
+/* Decodes the base64 text of an image, a scanned JSON string, to the end of a buffer: without white
+ * space, which many programs put into it, and after "data:image/png;base64,". False when it is not
+ * base64 with padding; what was decoded up to the fault stays appended. */
+bool ik_image_append_decoded(ik_buffer_t *out, ik_json_span_t literal);
 
 /* "image/png"; NULL for IK_IMAGE_NONE. */
 const char *ik_image_media_type(ik_image_kind_t kind);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/base64.h"
 #include "base/image.h"
 #include "tool/image_scale.h"
 #include "tool/tool_wrapper.h"
@@ -176,28 +175,9 @@ static void check_bytes(ik_tool_images_t *images)
     }
 }
 
-/* Decodes base64 into the bytes at hand, without white space, which many programs put into it, and
- * after "data:image/png;base64,". */
-static bool decode(ik_tool_images_t *images, ik_json_span_t literal)
-{
-    size_t len;
-    char *text = ik_json_decode(NULL, literal, &len);
-    size_t kept = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '\0' || strchr(" \t\r\n\f\v", text[i]) == NULL) {
-            text[kept++] = text[i];
-        }
-    }
-    const char *comma = kept >= 5 && memcmp(text, "data:", 5) == 0 ? memchr(text, ',', kept) : NULL;
-    size_t from = comma == NULL ? 0 : (size_t)(comma - text) + 1;
-    bool valid = ik_base64_append_decoded(&images->bytes, text + from, kept - from);
-    talloc_free(text);
-    return valid;
-}
-
 static void check_data(ik_tool_images_t *images, ik_json_span_t literal)
 {
-    if (decode(images, literal)) {
+    if (ik_image_append_decoded(&images->bytes, literal)) {
         check_bytes(images);
     } else {
         put_error(images, "data is not base64 with padding");

@@ -253,6 +253,17 @@ class Turns(AcpTest):
                                                  "data": base64.b64encode(other).decode()})[0],
                          "end_turn")
 
+    def test_base64_as_programs_write_it(self):
+        """With line breaks, or as a data URL."""
+        editor = self.editor([Answer("Yes.")] * 2)
+        session = editor.open(self.project)
+        shot = png(2, 2)
+        for data in (base64.encodebytes(shot).decode(),
+                     "data:image/png;base64," + base64.b64encode(shot).decode()):
+            editor.prompt(session, "Look", {"type": "image", "data": data, "mimeType": "image/png"})
+            url = self.user_texts(-1)[-1][1]["image_url"]["url"]
+            self.assertEqual(url, "data:image/png;base64," + base64.b64encode(shot).decode())
+
     def test_nul_characters_end_nothing(self):
         def file(name, text):
             return {"type": "resource", "resource": {"uri": "file:///" + name, "text": text}}
