@@ -273,9 +273,10 @@ static void add_images(ik_buffer_t *out, const ik_msg_image_t *images, size_t co
         ik_json_append_string(out, name.data, name.len);
         ik_buffer_append_format(out,
                                 ",\"sha256\":\"%s\",\"media_type\":\"%s\",\"bytes\":%" PRIu64
-                                ",\"width\":%" PRIu32 ",\"height\":%" PRIu32 "}",
+                                ",\"width\":%" PRIu32 ",\"height\":%" PRIu32 "%s}",
                                 images[i].sha256.hex, images[i].media_type, images[i].bytes,
-                                images[i].width, images[i].height);
+                                images[i].width, images[i].height,
+                                images[i].for_user ? ",\"audience\":\"user\"" : "");
         ik_buffer_reset(&name);
     }
     ik_buffer_append_byte(out, ']');
@@ -307,9 +308,9 @@ static uint64_t read_count(ik_json_span_t value, uint64_t max)
 
 static bool read_image(const void *ctx, ik_json_span_t entry, ik_msg_image_t *image)
 {
-    enum { NAME, SHA256, MEDIA_TYPE, BYTES, WIDTH, HEIGHT, COUNT };
-    static const char *const names[COUNT] = {"name",  "sha256", "media_type",
-                                             "bytes", "width",  "height"};
+    enum { NAME, SHA256, MEDIA_TYPE, BYTES, WIDTH, HEIGHT, AUDIENCE, COUNT };
+    static const char *const names[COUNT] = {"name",  "sha256", "media_type", "bytes",
+                                             "width", "height", "audience"};
     ik_json_span_t values[COUNT];
     ik_json_find_members(entry, names, COUNT, values);
     if (!ik_json_is(values[NAME], IK_JSON_STRING) || !ik_json_is(values[SHA256], IK_JSON_STRING) ||
@@ -321,6 +322,7 @@ static bool read_image(const void *ctx, ik_json_span_t entry, ik_msg_image_t *im
         .bytes = read_count(values[BYTES], IK_IMAGE_BYTES_MAX),
         .width = (uint32_t)read_count(values[WIDTH], IK_IMAGE_SIDE_MAX),
         .height = (uint32_t)read_count(values[HEIGHT], IK_IMAGE_SIDE_MAX),
+        .for_user = ik_json_is_text(values[AUDIENCE], "user"),
     };
     memcpy(image->sha256.hex, values[SHA256].text + 1, IK_BLOB_NAME_LEN);
     char *type = ik_json_decode(NULL, values[MEDIA_TYPE], NULL);

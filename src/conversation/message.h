@@ -112,6 +112,7 @@ typedef struct {
     uint64_t bytes;
     uint32_t width;
     uint32_t height;
+    bool for_user; /* shown, and not sent to a model */
 } ik_msg_image_t;
 
 /* The data of a tool result begins with this if the tool asked a model; an object with model, usage

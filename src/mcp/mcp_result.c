@@ -8,6 +8,7 @@ typedef struct {
     ik_buffer_t text;
     ik_buffer_t images; /* elements of an array */
     size_t blocks;
+    bool for_user; /* the block at hand is meant for the user and for nobody else */
 } content_t;
 
 /* Every block begins on a line of its own. */
@@ -59,7 +60,7 @@ static void add_image(content_t *content, ik_json_span_t data, ik_json_span_t ty
         ik_buffer_append_text(&content->images, ",\"media_type\":");
         ik_buffer_append(&content->images, type.text, type.len);
     }
-    ik_buffer_append_byte(&content->images, '}');
+    ik_buffer_append_text(&content->images, content->for_user ? ",\"audience\":\"user\"}" : "}");
 }
 
 static bool is_image_type(ik_json_span_t type)
@@ -85,14 +86,34 @@ static void add_resource(content_t *content, ik_json_span_t resource)
     }
 }
 
+/* Whether annotations, which may be missing, name the user as the only audience. */
+static bool is_for_user(ik_json_span_t annotations)
+{
+    ik_json_span_t audience;
+    ik_json_span_t each;
+    size_t position = 0;
+    size_t count = 0;
+    if (!ik_json_find_kind(annotations, "audience", IK_JSON_ARRAY, &audience)) {
+        return false;
+    }
+    for (; ik_json_next_element(audience, &position, &each); count++) {
+        if (!ik_json_is_text(each, "user")) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
 /* Returns why a block is not valid, or NULL. */
 static const char *add_block(content_t *content, ik_json_span_t block)
 {
-    enum { TYPE, TEXT, DATA, MIME, RESOURCE, MEMBERS };
-    static const char *const names[MEMBERS] = {"type", "text", "data", "mimeType", "resource"};
+    enum { TYPE, TEXT, DATA, MIME, RESOURCE, ANNOTATIONS, MEMBERS };
+    static const char *const names[MEMBERS] = {"type",     "text",     "data",
+                                               "mimeType", "resource", "annotations"};
     ik_json_span_t at[MEMBERS];
     ik_json_find_members(block, names, MEMBERS, at);
     content->blocks++;
+    content->for_user = is_for_user(at[ANNOTATIONS]);
     if (!ik_json_is(at[TYPE], IK_JSON_STRING)) {
         return "a part of its content has no type";
     }

@@ -8,6 +8,7 @@
 #include "provider/words.h"
 
 static const char blind[] = "this model does not see images";
+static const char for_user[] = "shown to the user only";
 static const char refused[] = "refused by the provider";
 static const char no_gif[] = "this provider accepts no gif";
 static const char no_animation[] = "this provider accepts no animated gif";
@@ -114,6 +115,9 @@ static const char *find_reason(const ik_request_t *request, const ik_wire_image_
     if (image->message < request->images.dropped ||
         (image->result > 0 && image->result <= request->trimmed_results)) {
         return ik_msg_image_dropped;
+    }
+    if (image->facts.for_user) {
+        return for_user;
     }
     if (request->images.blind) {
         return blind;

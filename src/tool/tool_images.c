@@ -109,12 +109,15 @@ static const char *name_image(ik_tool_images_t *images, ik_image_kind_t kind)
 static void put_image(ik_tool_images_t *images, const ik_image_t *facts)
 {
     const char *folder = images->options.context->images;
+    ik_json_span_t audience;
     ik_msg_image_t image = {
         .name = name_image(images, facts->kind),
         .media_type = ik_image_media_type(facts->kind),
         .bytes = images->bytes.len,
         .width = facts->width,
         .height = facts->height,
+        .for_user = ik_json_find_kind(images->entry, "audience", IK_JSON_STRING, &audience) &&
+                    ik_json_is_text(audience, "user"),
     };
     if (folder != NULL) {
         res_t stored = ik_blob_put(folder, images->bytes.data, images->bytes.len, &image.sha256);

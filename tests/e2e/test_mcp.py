@@ -129,6 +129,28 @@ class Calls(McpTest):
                 "images": [{"media_type": "image/png", "width": 1, "height": 1, "bytes": 70}]}})
             self.assertEqual(len(wire_images.sent(turn.llm.requests[1].json)), 1)
 
+    def test_images_for_the_user_alone_are_not_sent(self):
+        def block(**annotations):
+            return {"type": "image", "data": PNG, "mimeType": "image/png", "annotations": annotations}
+        resource = {"type": "resource", "annotations": {"audience": ["user"]}, "resource": {
+            "uri": "a://b", "mimeType": "image/png", "blob": PNG}}
+        for content, sent in (([block(audience=["user"])], 0), ([resource], 0),
+                              ([block(audience=["user", "assistant"])], 1), ([block(audience=[])], 1),
+                              ([block(audience=["assistant"]), block(audience=["user"])], 1),
+                              ([block(audience="user"), block(priority=1)], 2)):
+            with self.subTest(content=[c["annotations"] for c in content]):
+                turn = self.calls(("s__invalid", {"result": {"content": content}}),
+                                  servers={"s": self.server()})
+                request = turn.llm.requests[1]
+                self.assertEqual(len(wire_images.sent(request.json)), sent)
+                self.assertEqual(request.body.decode().count("shown to the user only]"),
+                                 len(content) - sent)
+                (result,) = turn.messages("tool_result")
+                self.assertEqual([i.get("audience") for i in result["data"]["images"]].count("user"),
+                                 len(content) - sent)
+        self.assertIn('<img src="data:image/png', self.ikigai(
+            "session", "export", turn.events[0]["id"], "--format", "html").out)
+
     def test_every_kind_of_failure(self):
         expected = [
             ("refusing", "MCP_ERROR", "no such thing"),
