@@ -8,7 +8,7 @@
 #include "tool/tool_wrapper.h"
 
 enum {
-    COUNT_MAX = 20, /* images of one result; no request holds more */
+    COUNT_MAX = 100, /* images of one result; a request holds fewer */
     READ_MAX_MS = 20000,
     READ_SLACK = 65536, /* of file-read's answer, beyond the base64 */
 };
@@ -280,7 +280,7 @@ static void on_advance(void *data)
     images->scaled_width = images->scaled_height = 0;
     ik_buffer_init(&images->bytes, images, IK_TOOL_IMAGES_BYTES_MAX);
     if (images->number > COUNT_MAX) {
-        put_error(images, "a result holds at most 20 images");
+        put_error(images, "a result holds at most 100 images");
     } else if (ik_json_find_kind(images->entry, "data", IK_JSON_STRING, &value)) {
         check_data(images, value);
     } else if (ik_json_find_kind(images->entry, "path", IK_JSON_STRING, &value)) {

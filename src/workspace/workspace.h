@@ -264,7 +264,7 @@ typedef struct {
     bool checked;                /* hooks were asked, or there are none */
 } ik_workspace_line_t;
 
-enum { IK_WORKSPACE_IMAGES_MAX = 20 }; /* in one message */
+enum { IK_WORKSPACE_IMAGES_MAX = 100 }; /* in one message; a request holds fewer */
 
 /* The images that a message with this text names as "@FILE", for ik_workspace_submit; NULL: there
  * are none. They are read now; one that is too large may be made smaller before the message is

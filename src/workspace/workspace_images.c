@@ -12,6 +12,7 @@
 #include "base/image.h"
 #include "base/image_path.h"
 #include "base/utf8.h"
+#include "provider/wire_image.h"
 #include "tool/image_scale.h"
 #include "workspace/workspace_state.h"
 
@@ -303,6 +304,20 @@ static void attach_word(ik_workspace_images_t *images, void *scratch,
     }
 }
 
+/* The request replaces the oldest images by markers where there are too many. */
+static void announce_markers(const ik_workspace_images_t *images)
+{
+    if (images->count > IK_WIRE_IMAGES_MAX) {
+        size_t over = images->count - IK_WIRE_IMAGES_MAX;
+        char *line = ik_sprintf(NULL,
+                                "The model gets only the name and size of the first %zu image%s: a "
+                                "request holds at most %d",
+                                over, over == 1 ? "" : "s", IK_WIRE_IMAGES_MAX);
+        ik_workspace_say_when_ready(images->workspace, line);
+        talloc_free(line);
+    }
+}
+
 static ik_workspace_images_t *create_images(ik_workspace_t *workspace)
 {
     ik_workspace_images_t *images = ik_new(workspace, ik_workspace_images_t);
@@ -330,6 +345,7 @@ ik_workspace_images_t *ik_workspace_attach(ik_workspace_t *workspace, const char
                        images->left_out, images->left_out == 1 ? "" : "s", IK_WORKSPACE_IMAGES_MAX);
         ik_workspace_say_when_ready(workspace, more);
     }
+    announce_markers(images);
     if (images->count == 0) {
         TALLOC_FREE(images);
     }
@@ -374,6 +390,7 @@ res_t ik_workspace_load_images(ik_workspace_t *workspace)
             return ERR(INVALID, "cannot attach %.500s: %s", files[i], loaded.message);
         }
     }
+    announce_markers(workspace->images);
     return OK;
 }
 

@@ -298,9 +298,15 @@ class Checked(ImageTest):
             self.write(f"project/{number}.png", png(more=bytes([number])))
         turn = self.ask([self.call(*({"path": f"{n}.png"} for n in range(22))), Answer("ok")])
         (envelope,) = turn.envelopes()
-        for entry in envelope["result"]["images"][20:]:
-            self.assertIn("at most 20 images", self.error_of(entry))
-        self.assertEqual(len(wire_images.sent(turn.llm.requests[1].json)), 20)
+        self.assertEqual({entry["media_type"] for entry in envelope["result"]["images"]}, {"image/png"})
+        self.assertEqual(wire_images.sent(turn.llm.requests[1].json),
+                         [png(more=bytes([number])) for number in range(2, 22)])
+        self.assertIn("[image 1.png, ", turn.llm.requests[1].body.decode())
+
+    def test_more_images_than_a_result_holds(self):
+        entries = self.entries(*[{"path": "a.png"}] * 101)
+        self.assertIn("at most 100 images", self.error_of(entries[100]))
+        self.assertEqual(entries[99]["media_type"], "image/png")
 
     def test_output_size_does_not_cut_base64(self):
         big = png(more=bytes(200_000))

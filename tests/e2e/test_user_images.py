@@ -99,10 +99,25 @@ class OptionTest(ImageTest):
     def test_a_value_is_needed(self):
         self.assertIn("--image needs a value", self.ikigai("-p", "hi", "--image", status=2).err)
 
-    def test_more_than_twenty_are_refused(self):
+    def test_more_than_a_request_holds(self):
+        """The oldest become markers."""
+        options = []
+        for i in range(22):
+            options += ["--image", self.put(f"{i}.png", png(1, 1, comment=b"%d" % i))]
+        turn = self.ask([Answer("Yes.")], *options)
+        self.assertEqual([i["name"] for i in self.sent(turn)], [f"{i}.png" for i in range(22)])
+        self.assertEqual(wire_images.sent(turn.llm.requests[0].json),
+                         [png(1, 1, comment=b"%d" % i) for i in range(2, 22)])
+        body = turn.llm.requests[0].body.decode()
+        for i in range(22):
+            self.assertEqual(f"[image {i}.png, " in body, i < 2, i)
+        (notice,) = turn.of("notice")
+        self.assertIn("the first 2 images", notice["text"])
+
+    def test_more_than_a_hundred_are_refused(self):
         self.put("shot.png", SHOT)
-        turn = self.ask([Answer("Never.")], *["--image", "shot.png"] * 21, status=2, fair=False)
-        self.assertIn("at most 20", turn.err)
+        turn = self.ask([Answer("Never.")], *["--image", "shot.png"] * 101, status=2, fair=False)
+        self.assertIn("at most 100", turn.err)
 
     def test_only_the_first_message_has_it(self):
         self.put("shot.png", SHOT)
@@ -170,11 +185,11 @@ class SignTest(ImageTest):
         self.assertEqual(self.names("@b.png and @a.png", "--image", "a.png")[0],
                          ["a.png", "b.png"])
 
-    def test_more_than_twenty(self):
-        for i in range(22):
+    def test_more_than_a_hundred(self):
+        for i in range(102):
             self.put(f"{i}.png", png(1, 1, comment=b"%d" % i))
-        names, notices = self.names(" ".join(f"@{i}.png" for i in range(22)))
-        self.assertEqual(names, [f"{i}.png" for i in range(20)])
+        names, notices = self.names(" ".join(f"@{i}.png" for i in range(102)))
+        self.assertEqual(names, [f"{i}.png" for i in range(100)])
         self.assertEqual(len(notices), 1)
         self.assertIn("2 more images", notices[0])
 
