@@ -307,7 +307,7 @@ void ik_acp_call_announce(ik_acp_session_t *session, const ik_msg_t *message, bo
 }
 
 void ik_acp_call_describe(ik_acp_session_t *session, ik_buffer_t *out,
-                          const ik_permission_question_t *question)
+                          const ik_permission_question_t *question, const char *asker)
 {
     ik_acp_call_t *call = find_call(session, question->call_id);
     if (call == NULL) {
@@ -318,7 +318,8 @@ void ik_acp_call_describe(ik_acp_session_t *session, ik_buffer_t *out,
     } else {
         predict(call, false); /* the file may have changed */
     }
-    char *why = ik_sprintf(NULL, "Wants: %s.%s%s", question->wants,
+    char *why = ik_sprintf(NULL, "%s%s: %s.%s%s", asker == NULL ? "" : asker,
+                           asker == NULL ? "Wants" : " wants", question->wants,
                            question->reason == NULL ? "" : " Reason: ",
                            question->reason == NULL ? "" : question->reason);
     ik_buffer_append_text(out, "{\"toolCallId\":");

@@ -7,6 +7,19 @@
 #include "base/random.h"
 #include "rpc/elicitation.h"
 
+/* "Agent 2 (reviewer)": the sub-agent that asks; NULL: the agent that the editor talks to, or none.
+ * On ctx. */
+static char *describe_asker(const void *ctx, const ik_acp_session_t *session,
+                            const ik_question_t *question)
+{
+    const char *name = ik_workspace_agent_name(session->workspace, question->agent);
+    if (question->agent == 0 || question->agent == ik_workspace_focus(session->workspace)) {
+        return NULL;
+    }
+    return ik_sprintf(ctx, "Agent %lld%s%s%s", (long long)question->agent, name == NULL ? "" : " (",
+                      name == NULL ? "" : name, name == NULL ? "" : ")");
+}
+
 /* --- permission -------------------------------------------------------------------------- */
 
 /* What the user chose; our ids decide, not the kinds. */
@@ -53,13 +66,16 @@ static void append_option(ik_buffer_t *out, const char *id, const char *name, co
     talloc_free(shown);
 }
 
-static void ask_permission(ik_acp_session_t *session, const ik_permission_question_t *call)
+static void ask_permission(ik_acp_session_t *session, const ik_question_t *question)
 {
+    const ik_permission_question_t *call = question->call;
+    char *asker = describe_asker(session, session, question);
     ik_buffer_t params;
     ik_buffer_init(&params, session, IK_BUFFER_UNLIMITED); /* bounded by the call */
     ik_json_add_text(&params, "sessionId", session->id);
     ik_json_begin_member(&params, "toolCall");
-    ik_acp_call_describe(session, &params, call);
+    ik_acp_call_describe(session, &params, call, asker);
+    talloc_free(asker);
     ik_buffer_append_text(&params, ",\"options\":[");
     append_option(&params, "allow_once", "Allow once", "");
     if (call->rule != NULL) {
@@ -149,7 +165,10 @@ static void ask_form(ik_acp_session_t *session, const ik_question_t *question)
         send_question(session, &params);
         return;
     }
-    ik_json_add_text(&params, "message", question->text);
+    char *asker = describe_asker(session, session, question);
+    char *text = asker == NULL ? NULL : ik_sprintf(asker, "%s: %s", asker, question->text);
+    ik_json_add_text(&params, "message", text == NULL ? question->text : text);
+    talloc_free(asker);
     if (question->form != NULL) {
         ik_buffer_append_format(&params, ",\"requestedSchema\":%s}", question->form);
         send_question(session, &params);
@@ -200,7 +219,7 @@ void ik_acp_question_changed(ik_acp_session_t *session)
         return; /* a question from the start waits until the editor knows the session */
     }
     if (question->call != NULL) {
-        ask_permission(session, question->call);
+        ask_permission(session, question);
     } else if (question->url != NULL && session->acp->client_visits) {
         ask_visit(session, question);
     } else if (session->acp->client_asks && !question->secret) {

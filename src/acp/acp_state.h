@@ -148,9 +148,9 @@ void ik_acp_call_progress(ik_acp_session_t *session, const ik_msg_t *message, co
                           size_t len);
 void ik_acp_call_end(ik_acp_session_t *session, const ik_msg_t *result);
 /* Appends the members of the call that a permission question is about, after a first one. It is
- * announced if it was not. */
+ * announced if it was not. asker is the sub-agent that makes the call; NULL: none does. */
 void ik_acp_call_describe(ik_acp_session_t *session, ik_buffer_t *out,
-                          const ik_permission_question_t *question);
+                          const ik_permission_question_t *question, const char *asker);
 /* Forgets the calls of the turn. */
 void ik_acp_call_clear(ik_acp_session_t *session);
 

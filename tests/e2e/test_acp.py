@@ -502,6 +502,28 @@ class Changes(AcpTest):
         (result,) = [u for u in updates if u.get("rawOutput")]
         self.assertEqual(result["rawOutput"]["text"], "Written.")
 
+    def test_the_questions_of_a_sub_agent_name_it(self):
+        self.write("home/.ikigai/agents/writer.md", "---\ndescription: Writes\n---\nWrite.")
+
+        def script(request):
+            said = [m for m in sent_messages(request) if m["role"] != "system"]
+            if said[0]["content"] == "Delegate":
+                return Answer("All done.") if len(said) > 1 else Answer(
+                    calls=[Call("agent", {"prompt": "Go", "agent": "writer"}),
+                           Call("ask_user", {"question": "And you?"})])
+            return Answer("Done.") if len(said) > 1 else Answer(
+                calls=[Call("ask_user", {"question": "Where to?"}),
+                       Call("file_write", {"file_path": "f", "content": "x"})])
+        editor = self.editor(script, config={"mode": "ask"}, capabilities={"elicitation": {"form": {}}})
+        editor.answers = {**choose("allow_once"),
+                          "elicitation/create": {"action": "accept", "content": {"answer": "there"}}}
+        editor.prompt(editor.open(self.project), "Delegate")
+        first, second, third = [r["params"] for r in editor.requests]
+        self.assertEqual(first["message"], "Agent 2 (writer): Where to?")
+        self.assertEqual(second["toolCall"]["content"][0]["content"]["text"],
+                         "Agent 2 (writer) wants: write.")
+        self.assertEqual(third["message"], "And you?")
+
     def test_the_editor_dies_at_a_question(self):
         editor = self.editor([Answer(calls=[Call("file_write", {"file_path": "f",
                                                                 "content": "x"})])],
