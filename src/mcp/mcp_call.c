@@ -44,6 +44,7 @@ typedef struct {
     char *refusal; /* why the call was refused before the user's visits; NULL: it was not */
     int rounds;
 
+    char *confined; /* to what the server's process is held; NULL: to nothing */
     ik_tool_images_t *images;
     char *printed;       /* the result that has them */
     ik_timer_t *deliver; /* from the loop */
@@ -64,6 +65,10 @@ static void on_deliver(void *data)
 /* Everything ends in the loop, never inside a callback of the server. */
 static void deliver(call_t *call)
 {
+    if (call->confined != NULL) {
+        call->result.envelope =
+            ik_tool_wrap_add_confined(call->result.owner, call->result.envelope, call->confined);
+    }
     ik_timer_stop(call->timer);
     call->result.wall_ms = ik_clock_now_ms() - call->started_ms;
     ik_timer_start(call->deliver, 0);
@@ -447,6 +452,9 @@ static void *start(const void *ctx, const ik_tool_context_t *context,
     call->name = ik_strdup(call, request->name);
     call->tool = ik_strdup(call, entry->tool);
     call->arguments = ik_strndup(call, request->arguments, request->arguments_len);
+    if (settings->type == IK_CONFIG_SERVER_STDIO && request->confined != NULL) {
+        call->confined = ik_strdup(call, request->confined);
+    }
     call->on_progress = request->on_progress;
     call->on_end = request->on_end;
     call->data = request->data;

@@ -481,6 +481,8 @@ class Configuration(McpTest):
                           servers=servers)
         codes = [e.get("result", e).get("error_code") for e in turn.envelopes()]
         self.assertEqual(codes, [None, None, None, "MCP_TOOL_ERROR"])
+        self.assertEqual([e.get("confined") for e in turn.envelopes()],
+                         [None, None, None, "no writes except in /tmp, no network"])
         self.assertEqual([os.path.exists(p) for p in (outside, inside, outside + "2", inside + "2")],
                          [True, True, False, False])  # the room has a /tmp of its own
         undone = self.ikigai("session", "undo", turn.events[0]["id"], "--json").json()
