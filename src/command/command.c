@@ -264,6 +264,9 @@ static void run(ik_command_host_t *host, const ik_command_t *command, const ik_c
 
 bool ik_command_must_wait(const ik_command_host_t *host, const char *line)
 {
+    if (ik_workspace_is_undoing(host->workspace)) {
+        return true;
+    }
     size_t len = strcspn(line, blanks);
     const ik_command_t *command = ik_command_find(line, len);
     if (command == NULL) {

@@ -110,8 +110,8 @@ const ik_extensions_t *ik_command_find_custom(const void *ctx, const ik_command_
 /* Whether a line is "/name args", or "# text" for /remember, rather than a message. A second slash
  * in the first word makes it a path. */
 bool ik_command_is_line(const char *line);
-/* Whether "/name args" must wait in the queue: until tools are discovered, or, as a custom command,
- * until the agent is idle. */
+/* Whether "/name args" must wait in the queue: until tools are discovered, until an undo has
+ * replaced its agent, or, as a custom command, until the agent is idle. */
 bool ik_command_must_wait(const ik_command_host_t *host, const char *line);
 /* How many bytes at the start of a line may be shown and kept; all of them, unless it is a command
  * with is_public. */

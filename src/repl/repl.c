@@ -346,7 +346,7 @@ static void settle(ik_repl_t *repl)
     bool waits = ik_workspace_waiting_for(workspace) != NULL;
     bool queued = ik_workspace_queued(workspace, focus, 0) != NULL;
     bool busy = ik_workspace_is_busy(workspace, focus) || repl->shell != NULL;
-    bool idle = !busy && !queued && !waits;
+    bool idle = !busy && !queued && !waits && !ik_workspace_is_undoing(workspace);
     ik_view_set_busy(repl->view, busy || (queued && waits));
     if (repl->ending && idle && !ik_workspace_is_busy(workspace, 0)) {
         ik_repl_leave(repl, STATUS_DONE);

@@ -215,6 +215,21 @@ class Undo(UndoTest):
         self.assertEqual(words_of(self.llm.requests[-1]),
                          ["first", "One.", "second", "Two.", "third"])
 
+    def test_a_command_typed_ahead_waits_for_the_undo(self):
+        t = self.ready([Answer("One."), *turn(write("a.txt", "2\n"), then="Two.")])
+        self.ask(t, "first", "One.")
+        self.enter(t, "/fork", "agent 2")
+        self.ask(t, "second", "Two.")
+        t.send("/undo\r/switch 1\r")  # in one read
+        t.wait_for("── agent 1 ──")
+        self.wait_draft(t, "second")
+        rows = t.all_rows()
+        self.assertLess(rows.index("Took back 1 turn: second"), rows.index("── agent 1 ──"))
+        self.assertEqual(self.files(), {})
+        self.clear(t)
+        rows = self.enter(t, "/agents", "3   from 2")
+        self.assertEqual([row[:4] for row in rows], ["1 * ", "3   "])
+
     def test_two_agents(self):
         t = self.ready([*turn(write("a.txt", "1\n"), then="One."),
                         *turn(write("b.txt", "1\n"), then="Two.")])
