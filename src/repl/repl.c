@@ -140,6 +140,26 @@ static void give_back_queue(ik_repl_t *repl, int64_t agent)
     talloc_free(text);
 }
 
+/* Remembers what waits for an agent as it is to be sent: messages are joined, but a command stays
+ * by itself. A message that follows "!make" is not part of it. */
+static void remember_queue(ik_repl_t *repl, int64_t agent)
+{
+    ik_repl_returned_t *returned = &repl->returned;
+    bool joins = false; /* a message joins the line before it */
+    const ik_workspace_line_t *line;
+    for (size_t i = 0; (line = ik_workspace_queued(repl->workspace, agent, i)) != NULL; i++) {
+        bool command = line->kind == IK_WORKSPACE_SUBMIT_COMMAND;
+        if (joins && !command) {
+            char **last = &returned->lines[returned->count - 1];
+            *last = ik_sprintf(returned->lines, "%s\n%s", *last, line->text);
+        } else {
+            returned->lines = ik_resize_array(repl, returned->lines, char *, returned->count + 1);
+            returned->lines[returned->count++] = ik_strdup(returned->lines, line->text);
+        }
+        joins = !command;
+    }
+}
+
 /* The first Esc: moves the queue of the agent with the focus back into the draft and remembers it.
  */
 static void return_queue(ik_repl_t *repl)
@@ -150,11 +170,13 @@ static void return_queue(ik_repl_t *repl)
     if (ik_workspace_queued(repl->workspace, focus, 0) == NULL) {
         return;
     }
-    talloc_free(returned->text);
-    talloc_free(returned->draft);
-    returned->draft = ik_prompt_text(repl, prompt);
-    returned->text = ik_workspace_take_queue(repl, repl->workspace, focus);
-    ik_prompt_prepend_text(prompt, returned->text);
+    talloc_free(returned->lines);
+    *returned = (ik_repl_returned_t){0};
+    remember_queue(repl, focus);
+    returned->draft = ik_prompt_text(returned->lines, prompt);
+    char *text = ik_workspace_take_queue(NULL, repl->workspace, focus);
+    ik_prompt_prepend_text(prompt, text);
+    talloc_free(text);
     returned->version = ik_prompt_version(prompt);
     returned->at_ms = ik_clock_now_ms();
     ik_repl_draft_changed(repl->draft);
@@ -166,15 +188,17 @@ static bool send_returned(ik_repl_t *repl)
 {
     ik_prompt_t *prompt = ik_view_prompt(repl->view);
     ik_repl_returned_t returned = repl->returned;
-    bool due = returned.text != NULL && ik_prompt_version(prompt) == returned.version &&
+    bool due = returned.lines != NULL && ik_prompt_version(prompt) == returned.version &&
                ik_clock_now_ms() - returned.at_ms < SEND_RETURNED_MS;
     repl->returned = (ik_repl_returned_t){0};
     if (due) {
         ik_prompt_set_text(prompt, returned.draft);
-        on_submit(repl, returned.text);
+        for (size_t i = 0; i < returned.count; i++) {
+            submit(repl, returned.lines[i], IK_WORKSPACE_SUBMIT_QUEUED);
+        }
+        ik_repl_draft_changed(repl->draft);
     }
-    talloc_free(returned.text);
-    talloc_free(returned.draft);
+    talloc_free(returned.lines);
     return due;
 }
 

@@ -14,8 +14,9 @@ typedef struct ik_repl_shell ik_repl_shell_t;
 
 /* What Esc returned to the draft, so that a second Esc can send it. */
 typedef struct {
-    char *text;       /* NULL: nothing */
-    char *draft;      /* what was in the draft before */
+    char **lines;     /* each is sent by itself; NULL: nothing */
+    size_t count;     /* of lines */
+    char *draft;      /* what was in the draft before; on lines */
     uint64_t version; /* of the draft afterwards */
     int64_t at_ms;
 } ik_repl_returned_t;

@@ -362,6 +362,19 @@ class EscapeTest(SteeringTest):
         self.check_draft(t, "half")
         self.assertIn("interrupted", "\n".join(t.all_rows()))
 
+    def test_twice_sends_commands_by_themselves(self):
+        t = self.at_work(Answer("Sent."))
+        t.send("!echo of the shell" + ALT_ENTER + "touch the button" + ALT_ENTER + "twice" +
+               ALT_ENTER + "/mode" + ALT_ENTER)
+        t.wait_for("queued: twice")
+        t.wait_for("1 more waiting")
+        t.send(ESC + ESC)
+        t.wait_for("Sent.")
+        t.wait_for("Mode: auto")
+        self.assertEqual(words_of(self.llm.requests[1])[-1], "touch the button\ntwice")
+        self.assertEqual(os.listdir(self.project), [])
+        self.check_draft(t, "")
+
     def test_twice_with_nothing_waiting(self):
         t = self.at_work(Answer("Never."))
         t.send("half" + ESC + ESC)
