@@ -1,6 +1,8 @@
 #include "headless/headless.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +23,7 @@
 
 /* Output is flushed at most this often: fast streams in fewer pieces, slow ones at once. */
 enum { FLUSH_MS = 5 };
+enum { READER_MS = 2000 }; /* for a reader that takes nothing after a signal */
 enum { INPUT_MAX = 16 * 1024 * 1024 };
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
@@ -29,7 +32,10 @@ typedef struct {
     ik_workspace_t *workspace;
     const ik_headless_output_t *output;
     void *output_state;
-    bool begun; /* the turn has begun, and output_state is set */
+    FILE *out;       /* passes on to stdout */
+    bool has_reader; /* standard output is a pipe or socket */
+    bool given_up;   /* its reader took nothing after a signal */
+    bool begun;      /* the turn has begun, and output_state is set */
     bool resumed;
     bool level_known;  /* of confinement */
     bool over;         /* status is set; the program ends when the level is known */
@@ -40,7 +46,8 @@ typedef struct {
     int status;
     bool held;              /* the turn has ended, but sub-agents are still ending */
     ik_agent_event_t ended; /* then: its end */
-    int signal;             /* the signal that interrupted the turn; 0: none */
+    int signal;             /* the last signal that came; 0: none */
+    bool signalled;         /* one has come */
     const char *piped;      /* standard input for a custom command; NULL: none */
 } headless_t;
 
@@ -58,6 +65,54 @@ static void end(headless_t *headless, int status)
     headless->done = !headless->begun || headless->level_known;
 }
 
+/* --- standard output --------------------------------------------------------------------- */
+
+/* Waits until there is room for PIPE_BUF bytes. A reader may take its time, as a pager does, until
+ * a signal asks the program to end. The loop cannot notice the signal while this waits. */
+static bool wait_for_reader(headless_t *headless)
+{
+    struct pollfd ready[] = {
+        {.fd = STDOUT_FILENO, .events = POLLOUT},
+        {.fd = ik_loop_signal_fd(headless->options->loop), .events = POLLIN},
+    };
+    bool ending = headless->signalled;
+    while (!headless->given_up) {
+        int count = poll(ready, ending ? 1 : 2, ending ? READER_MS : -1);
+        if (count > 0 && ready[0].revents != 0) {
+            return true;
+        }
+        headless->given_up = count == 0;
+        ending = ending || count > 0;
+    }
+    return false;
+}
+
+/* Errors stay with stdout, where main looks for them. */
+static ssize_t pass_on(void *data, const char *bytes, size_t len)
+{
+    headless_t *headless = data;
+    size_t most = headless->has_reader ? PIPE_BUF : len;
+    for (size_t done = 0; done < len && ferror(stdout) == 0; done += most) {
+        if (headless->has_reader && !wait_for_reader(headless)) {
+            break;
+        }
+        fwrite(bytes + done, 1, len - done < most ? len - done : most, stdout);
+        fflush(stdout);
+    }
+    return (ssize_t)len;
+}
+
+static void open_output(headless_t *headless)
+{
+    struct stat status;
+    headless->has_reader = fstat(STDOUT_FILENO, &status) == 0 &&
+                           (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+    headless->out = fopencookie(headless, "w", (cookie_io_functions_t){.write = pass_on});
+    if (headless->out == NULL) {
+        ik_alloc_fail();
+    }
+}
+
 /* --- the turn ---------------------------------------------------------------------------- */
 
 static void on_flush(void *data)
@@ -65,7 +120,8 @@ static void on_flush(void *data)
     headless_t *headless = data;
     headless->flush_due = false;
     headless->flushed_ms = ik_clock_now_ms();
-    if (fflush(stdout) != 0 || ferror(stdout)) { /* the reader is gone, or the disk is full */
+    fflush(headless->out);
+    if (ferror(stdout)) { /* the reader is gone, or the disk is full */
         ik_workspace_interrupt(headless->workspace, ik_workspace_focus(headless->workspace));
     }
 }
@@ -152,7 +208,8 @@ static void begin_output(headless_t *headless)
         .target = ik_workspace_target(workspace),
         .registry = ik_workspace_shared(workspace)->tool_registry,
         .folder = headless->options->paths->cwd,
-        .mode = ik_mode_name(ik_workspace_mode(workspace, ik_workspace_focus(workspace)))};
+        .mode = ik_mode_name(ik_workspace_mode(workspace, ik_workspace_focus(workspace))),
+        .out = headless->out};
     if (ik_workspace_is_makeshift(workspace)) {
         announce_offline(headless);
     }
@@ -243,11 +300,12 @@ static void on_interrupt(void *data, int signal)
 {
     headless_t *headless = data;
     ik_agent_event_t ended = {.kind = IK_AGENT_TURN_ENDED, .reason = IK_TURN_INTERRUPTED};
-    bool again = headless->signal != 0;
+    bool again = headless->signalled;
+    headless->signal = signal;
+    headless->signalled = true;
     if (headless->over) {
         return;
     }
-    headless->signal = signal;
     if (!headless->begun) {
         end(headless, 128 + signal);
     } else if (again) {
@@ -405,8 +463,13 @@ static int run(headless_t *headless)
     if (headless->begun) {
         headless->output->end(headless->output_state);
     }
+    if (headless->given_up) {
+        expect_flush(headless); /* the loop needs something to wait for */
+        ik_loop_run_until(options->loop, &headless->signalled);
+        headless->status = 128 + headless->signal;
+    }
     talloc_free(interrupt);
-    fflush(stdout);
+    fflush(headless->out);
     return headless->status;
 }
 
@@ -424,9 +487,11 @@ int ik_headless_run(const void *ctx, const ik_headless_options_t *options)
     headless->options = options;
     headless->output = options->json ? &ik_headless_json : &ik_headless_text;
     headless->flush = ik_timer_create(headless, options->loop, on_flush, headless);
+    open_output(headless);
     headless->workspace = ik_workspace_create(headless, &workspace);
     int status = run(headless);
     ik_workspace_close(headless->workspace, IK_HISTORY_FINISH_MS);
+    fclose(headless->out);
     talloc_free(headless);
     return status;
 }

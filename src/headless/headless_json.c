@@ -2,7 +2,6 @@
  * The first line needs the level of confinement. The request to the model does not wait for it: the
  * lines that come before the level is known are kept.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,6 +10,7 @@
 #include "headless/headless_output.h"
 
 typedef struct {
+    FILE *out;
     ik_buffer_t first; /* the first line, not closed */
     ik_buffer_t kept;  /* lines after it, each with a NUL */
     bool begun;        /* the first line is printed */
@@ -36,7 +36,7 @@ static void close_line(lines_t *lines, ik_buffer_t *line)
 {
     ik_buffer_append_byte(line, '}');
     if (lines->begun) {
-        ik_print_json(stdout, line->data, line->len);
+        ik_print_json(lines->out, line->data, line->len);
     } else {
         ik_buffer_append(&lines->kept, line->data, line->len);
         ik_buffer_append_byte(&lines->kept, '\0');
@@ -59,6 +59,7 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 {
     lines_t *lines = ik_new(ctx, lines_t);
     ik_buffer_t *line = &lines->first;
+    lines->out = facts->out;
     open_line(line, "session", 0);
     ik_json_add_text(line, "id", facts->session_id);
     ik_json_add_text(line, "model", facts->target->name);
@@ -79,7 +80,7 @@ static void on_level(void *state, const char *level)
     close_line(lines, &lines->first);
     for (size_t at = 0; at < lines->kept.len;) {
         size_t len = strlen(lines->kept.data + at);
-        ik_print_json(stdout, lines->kept.data + at, len);
+        ik_print_json(lines->out, lines->kept.data + at, len);
         at += len + 1;
     }
     ik_buffer_reset(&lines->kept);

@@ -1,10 +1,11 @@
 /*
  * Prints the events of an agent in a headless run: the answer as text and the rest on standard
- * error, or everything as JSON lines. The caller flushes standard output.
+ * error, or everything as JSON lines. The caller flushes the output.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "workspace/workspace.h"
 
@@ -15,6 +16,7 @@ typedef struct {
     const char *folder;
     const char *mode;
     bool resumed;
+    FILE *out; /* leads to standard output */
 } ik_headless_facts_t;
 
 typedef struct {

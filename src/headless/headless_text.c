@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@ typedef struct {
 } call_t;
 
 typedef struct {
+    FILE *out;
     bool on_terminal;
     ik_sanitiser_t sanitiser; /* cleans the answer for a terminal */
     bool line_open;           /* the last byte was not a newline */
@@ -24,8 +24,8 @@ typedef struct {
 
 static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 {
-    (void)facts;
     text_t *text = ik_new(ctx, text_t);
+    text->out = facts->out;
     text->on_terminal = isatty(STDOUT_FILENO) != 0;
     ik_sanitiser_init(&text->sanitiser);
     return text;
@@ -33,7 +33,7 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 
 static void print_bytes(text_t *text, const char *bytes, size_t len)
 {
-    fwrite(bytes, 1, len, stdout);
+    fwrite(bytes, 1, len, text->out);
     text->line_open = bytes[len - 1] != '\n';
 }
 
@@ -47,7 +47,7 @@ static void close_line(text_t *text)
 {
     ik_sanitiser_end(&text->sanitiser, on_clean_text, text);
     if (text->line_open) {
-        putchar('\n');
+        fputc('\n', text->out);
         text->line_open = false;
     }
 }
@@ -70,7 +70,7 @@ static void begin_saying(text_t *text)
     if (text->on_terminal) {
         close_line(text);
     }
-    fflush(stdout);
+    fflush(text->out);
 }
 
 static void say(text_t *text, const char *mark, const char *line)

@@ -111,6 +111,12 @@ bool ik_loop_run_until(ik_loop_t *loop, const bool *done)
     return *done;
 }
 
+/* libuv's handler of signals writes to this pipe; there is no function that returns it. */
+int ik_loop_signal_fd(ik_loop_t *loop)
+{
+    return loop->uv.signal_pipefd[0];
+}
+
 static int close_timer(ik_timer_t *timer)
 {
     timer->handle->data = NULL;

@@ -25,6 +25,10 @@ res_t ik_loop_create(const void *ctx, ik_loop_t **out);
 /* Handles events until *done is true. False when no timer or watch is left that could set it. */
 bool ik_loop_run_until(ik_loop_t *loop, const bool *done);
 
+/* A descriptor that is readable while a signal waits to be handled, for code that has to wait
+ * outside of the loop. It must not be read. */
+int ik_loop_signal_fd(ik_loop_t *loop);
+
 /* A timer fires once after each start; starting a running one restarts it. */
 ik_timer_t *ik_timer_create(const void *ctx, ik_loop_t *loop, ik_timer_fn on_timer, void *data);
 void ik_timer_start(ik_timer_t *timer, int64_t after_ms);

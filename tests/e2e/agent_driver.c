@@ -125,7 +125,8 @@ static ik_agent_t *create_agent(void *ctx, driver_t *driver, const char *record,
     ik_headless_facts_t facts = {.session_id = ik_session_id(session),
                                  .target = options.target,
                                  .registry = driver->shared.tool_registry,
-                                 .folder = driver->paths->cwd};
+                                 .folder = driver->paths->cwd,
+                                 .out = stdout};
     driver->output = ik_headless_json.begin(ctx, &facts);
     ik_headless_json.on_level(driver->output, "off");
     if (strcmp(record, "-") == 0) {

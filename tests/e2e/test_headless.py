@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import socket
@@ -546,6 +547,40 @@ class BrokenOutput(AgentTest):
         with open(read) as file:
             self.assertEqual(file.read(), text + "\n")
         self.assertEqual((process.wait(PATIENCE), user_text(llm.requests[0])), (0, "Go\n\non"))
+
+    def test_a_reader_that_sleeps(self):
+        """A full pipe does not keep the program from ending when it is told to."""
+        for args, number in (((), signal.SIGTERM), (("--json",), signal.SIGINT)):
+            with self.subTest(args=args):
+                process, read = self.fill_a_pipe(*args)
+                process.send_signal(number)
+                self.assertEqual(process.wait(PATIENCE), 128 + number)
+                os.close(read)
+                self.assert_nothing_runs()
+
+    def test_a_slow_reader_gets_the_end_after_a_signal(self):
+        process, read = self.fill_a_pipe("--json")
+        process.send_signal(signal.SIGTERM)
+        with open(read) as file:
+            events = [json.loads(line) for line in file]
+        reason = events[-1]["reason"]
+        self.assertEqual(events[-1]["type"], "done")
+        self.assertEqual((process.wait(PATIENCE), reason),
+                         (143, "interrupted") if reason == "interrupted" else (0, "end_turn"))
+
+    def fill_a_pipe(self, *args):
+        """A run whose output nobody reads, when it can write no more, and the pipe."""
+        llm = self.serve([Answer("word " * 60000)])
+        read, write = os.pipe()
+        process = subprocess.Popen([IKIGAI, *self.command("Go", *args)], cwd=self.project,
+                                   env=self.env(**self.connect(llm)), stdout=write,
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        is_full = hostile.wait_until(lambda: not select.select([], [write], [], 0)[1], PATIENCE)
+        os.close(write)
+        self.assertTrue(is_full)
+        return process, read
 
     def test_full_disk(self):
         for args in ((), ("--json",)):
