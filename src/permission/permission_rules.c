@@ -162,23 +162,34 @@ static void read_lists(reading_t *reading, ik_json_span_t object, const char *la
     }
 }
 
-/* Warns about members that are none of these names, which end with NULL. */
+/* Warns about members that are none of these names, which end with NULL, and about those that a
+ * later one of the same name replaces. */
 static void check_keys(reading_t *reading, ik_json_span_t object, const char *label,
                        const char *const *known)
 {
+    enum { KNOWN_MAX = 8 };
+    ik_config_loader_t *loader = &reading->loader;
+    ik_json_span_t last[KNOWN_MAX] = {0};
     size_t position = 0;
     ik_json_span_t key;
     ik_json_span_t value;
+    for (size_t i = 0; known[i] != NULL; i++) {
+        ik_json_find(object, known[i], &last[i]);
+    }
     while (ik_json_next_member(object, &position, &key, &value)) {
         size_t i = 0;
         while (known[i] != NULL && !ik_json_key_is(key, known[i])) {
             i++;
         }
         if (known[i] == NULL) {
-            char *name = ik_json_decode(reading->loader.scratch, key, NULL);
-            ik_config_loader_warn(&reading->loader, key.text, "%s%s '%s'", label,
+            char *name = ik_json_decode(loader->scratch, key, NULL);
+            ik_config_loader_warn(loader, key.text, "%s%s '%s'", label,
                                   reading->is_users ? "unknown key" : "a project cannot set",
-                                  ik_config_loader_show(&reading->loader, name));
+                                  ik_config_loader_show(loader, name));
+        } else if (last[i].text != value.text) {
+            ik_config_loader_warn(loader, key.text,
+                                  "%s'%s' appears more than once; the last one counts", label,
+                                  known[i]);
         }
     }
 }

@@ -242,6 +242,21 @@ class Headless(PermissionTest):
         self.assertIn("glob", self.denied(turn))
         self.assertIn("'bash(' is not a rule", turn.err)
 
+    def test_the_last_of_two_lists_counts_and_a_warning_says_so(self):
+        self.rules('{"deny": ["glob"],\n"ask": [],\n"deny": ["bash"]}')
+        turn = self.ask([Answer(calls=[Call("glob", {"pattern": "*"})]), Answer("Ok.")])
+        self.assertTrue(turn.envelopes()[0]["tool_success"])
+        self.assertIn("permissions.json:1: 'deny' appears more than once; the last one counts\n",
+                      turn.err)
+        self.denied(self.ask([bash("true"), Answer("Ok.")]))
+
+    def test_a_project_cannot_flood_the_screen_with_warnings(self):
+        self.rules({f"key{i}": 1 for i in range(10000)} | {"deny": ["glob"]}, "project")
+        turn = self.ask([Answer(calls=[Call("glob", {"pattern": "*"})]), Answer("Ok.")])
+        self.denied(turn)
+        self.assertIn("permissions.json:1: a project cannot set 'key0'\n", turn.err)
+        self.assertLess(len(turn.err.splitlines()), 200)
+
     def test_rules_that_others_can_change_are_refused(self):
         self.rules({"allow": ["bash"]})
         path = os.path.join(self.home, "permissions.json")
