@@ -13,8 +13,9 @@ import hostile
 SERIAL = True  # its fork bombs would slow down whatever runs beside them
 DEADLINE_MS = 1000
 ALLOWED_MS = 500
-# Of several measurements of a tool that was late the best counts: the promise is about ikigai, not
-# about whatever else the machine was doing.
+# Of several measurements of a tool that was late, or that did not get to its own end before the
+# deadline, the best counts: the promise is about ikigai, not about whatever else the machine was
+# doing.
 ATTEMPTS = 3
 
 FOREVER = "while True: time.sleep(100)\n"
@@ -65,19 +66,20 @@ def main():
         driver = hostile.build_driver(scratch)
 
         def measure(name, arguments):
-            """How late the call was, and how late anything was on this machine just before and
-            after it."""
+            """Whether the call ended in another way than it should, how late it was, and how late
+            anything was on this machine just before and after it."""
             machine = yardstick.measure_ms()
             answer = hostile.drive(driver, home, scratch, 1 if quick else 5, [(name, arguments)],
                                    TREE_FIFO=comets.fifo)
             machine = max(machine, yardstick.measure_ms())
             call = answer["calls"][0]
             code = None if "early" in arguments else ENDS_EARLY.get(name, "TOOL_TIMEOUT")
-            if call["code"] != code or answer["left_behind"]:
+            if answer["left_behind"]:
                 wrong.append(f"{name} {arguments}: {answer}")
             if name == "comets" and not comets.gone():
                 wrong.append(f"{name} {arguments}: some survived")
-            return call["longest_ms"] - DEADLINE_MS - machine, machine
+            other = "" if call["code"] == code else f"ended with {call['code']}"
+            return other, call["longest_ms"] - DEADLINE_MS - machine, machine
 
         tools = [(name, "{}") for name in TOOLS] + [("comets", arguments) for arguments in COMETS]
         try:
@@ -85,22 +87,25 @@ def main():
                 for tool in tools:
                     late[tool] = measure(*tool)
                     for _ in range(ATTEMPTS - 1):
-                        if late[tool][0] > ALLOWED_MS:
-                            print(f"{tool}: {late[tool][0]:.0f} ms late, beyond the "
-                                  f"{late[tool][1]:.0f} ms of the machine; measured again")
+                        other, ms, machine = late[tool]
+                        if other or ms > ALLOWED_MS:
+                            print(f"{tool}: {other or f'{ms:.0f} ms late'}, the machine itself "
+                                  f"{machine:.0f} ms; measured again")
                             late[tool] = min(late[tool], measure(*tool))
+                    if late[tool][0]:
+                        wrong.append(f"{tool}: {late[tool][0]}")
             survivors = hostile.processes_with(scratch)
         finally:
             hostile.kill_all(scratch)
             comets.close()
     for line in wrong + list(survivors.values()):
         print(line)
-    worst = max(late, key=late.get)
-    passed = not wrong and not survivors and late[worst][0] <= ALLOWED_MS
+    worst = max(late, key=lambda tool: late[tool][1])
+    passed = not wrong and not survivors and late[worst][1] <= ALLOWED_MS
     hostile.conclude(6, passed, (
         f"{len(late)} hostile tools, deadline {DEADLINE_MS / 1000:g} s: at most "
-        f"{late[worst][0]:.0f} ms late ({' '.join(worst)}; {ALLOWED_MS} allowed) beyond the machine's own delay "
-        f"({max(machine for _, machine in late.values()):.0f} ms at most), {len(survivors)} survivors"))
+        f"{late[worst][1]:.0f} ms late ({' '.join(worst)}; {ALLOWED_MS} allowed) beyond the machine's own delay "
+        f"({max(machine for _, _, machine in late.values()):.0f} ms at most), {len(survivors)} survivors"))
 
 
 main()
