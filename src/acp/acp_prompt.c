@@ -213,8 +213,9 @@ res_t ik_acp_prompt_read(const void *ctx, const ik_acp_session_t *session, ik_js
     }
     out->text = ik_buffer_finish(&reader.text);
     out->context = reader.context.len == 0 ? NULL : ik_buffer_finish(&reader.context);
-    /* Contents of files are data: they attach nothing. */
-    out->images = ik_workspace_attach(session->workspace, out->text);
+    out->is_command = ik_acp_options_is_command(session, out->text);
+    /* Contents of files are data: they attach nothing. A command attaches what it names itself. */
+    out->images = out->is_command ? NULL : ik_workspace_attach(session->workspace, out->text);
     for (size_t i = 0; i < reader.picture_count; i++) {
         const picture_t *picture = &reader.pictures[i];
         res_t taken = ik_workspace_attach_bytes(session->workspace, &out->images, picture->name,

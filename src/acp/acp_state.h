@@ -53,10 +53,11 @@ struct ik_acp_session {
     /* --- the running prompt */
     ik_rpc_request_t *prompt; /* NULL: none */
     bool cancelled;
-    bool commanded;     /* it is a command, which has run; a turn may follow */
-    char *more;         /* follows the text of a custom command; NULL: nothing */
-    char *error;        /* why the turn failed; NULL: it did not */
-    int error_code;     /* of JSON-RPC */
+    bool commanded;                  /* it is a command, which has run; a turn may follow */
+    char *more;                      /* follows the text of a custom command; NULL: nothing */
+    ik_workspace_images_t *pictures; /* of the message of a custom command; NULL: none */
+    char *error;                     /* why the turn failed; NULL: it did not */
+    int error_code;                  /* of JSON-RPC */
     char *stop;         /* why the model stopped last (ik_stop_name); NULL: not known */
     char *notes;        /* for the user, until the next turn; NULL: none */
     bool titled;        /* the editor knows the title */
@@ -116,6 +117,7 @@ typedef struct {
     char *text;                    /* what the user wrote, with links */
     char *context;                 /* the texts of embedded files; NULL: none */
     ik_workspace_images_t *images; /* NULL: none */
+    bool is_command;
 } ik_acp_prompt_t;
 
 /* On an error the message says which block is wrong. The texts are on ctx; the images belong to the

@@ -18,6 +18,7 @@ static ik_rpc_request_t *end_prompt(ik_acp_session_t *session)
     session->cancelled = false;
     session->commanded = false;
     TALLOC_FREE(session->more);
+    TALLOC_FREE(session->pictures);
     TALLOC_FREE(session->error);
     TALLOC_FREE(session->stop);
     if (session->leaves) {
@@ -175,8 +176,11 @@ void ik_acp_turn_on_command(ik_acp_session_t *session, const char *line)
     if (ik_command_find(line, strcspn(line, " \t\r\n")) != NULL) {
         ik_command_run(&session->commands, line, false);
     } else {
-        res_t started = ik_workspace_run_custom(workspace, line, session->more);
+        ik_workspace_images_t *images = session->pictures;
+        session->pictures = NULL;
+        res_t started = ik_workspace_run_custom(workspace, line, session->more, images);
         if (is_err(&started)) {
+            talloc_free(images);
             ik_acp_turn_fail(session, started.message);
         }
     }
@@ -195,12 +199,12 @@ void ik_acp_turn_on_settled(ik_acp_session_t *session)
 /* --- the beginning ----------------------------------------------------------------------- */
 
 /* Why the prompt cannot be sent to the model; NULL: it can. */
-static const char *find_obstacle(const ik_acp_session_t *session, const ik_acp_prompt_t *prompt,
-                                 bool is_command)
+static const char *find_obstacle(const ik_acp_session_t *session, const ik_acp_prompt_t *prompt)
 {
     const ik_target_t *target = ik_workspace_target(session->workspace);
-    if (prompt->images != NULL && is_command) {
-        return "A command takes no images";
+    if (prompt->images != NULL && prompt->is_command &&
+        ik_command_find(prompt->text, strcspn(prompt->text, " \t\r\n")) != NULL) {
+        return "This command takes no images";
     }
     if (prompt->images != NULL &&
         ik_shared_is_blind(ik_workspace_shared(session->workspace), target)) {
@@ -212,12 +216,15 @@ static const char *find_obstacle(const ik_acp_session_t *session, const ik_acp_p
     return NULL;
 }
 
-static void submit(ik_acp_session_t *session, const ik_acp_prompt_t *prompt, bool is_command)
+static void submit(ik_acp_session_t *session, const ik_acp_prompt_t *prompt)
 {
     ik_workspace_t *workspace = session->workspace;
+    ik_workspace_images_t *images = prompt->images;
     char *text = prompt->text;
-    if (is_command) {
+    if (prompt->is_command) {
         session->more = prompt->context == NULL ? NULL : ik_strdup(session, prompt->context);
+        session->pictures = images;
+        images = NULL;
     } else if (prompt->context != NULL) {
         text = ik_msg_text_is_blank(text) ? prompt->context
                                           : ik_sprintf(text, "%s\n\n%s", text, prompt->context);
@@ -228,8 +235,9 @@ static void submit(ik_acp_session_t *session, const ik_acp_prompt_t *prompt, boo
         send_note(session, session->notes);
         TALLOC_FREE(session->notes);
     }
-    ik_workspace_submit(workspace, ik_workspace_focus(workspace), text, prompt->images,
-                        is_command ? IK_WORKSPACE_SUBMIT_COMMAND : IK_WORKSPACE_SUBMIT_QUEUED);
+    ik_workspace_submit(workspace, ik_workspace_focus(workspace), text, images,
+                        prompt->is_command ? IK_WORKSPACE_SUBMIT_COMMAND
+                                           : IK_WORKSPACE_SUBMIT_QUEUED);
 }
 
 void ik_acp_turn_start(ik_acp_t *acp, ik_rpc_request_t *request)
@@ -254,15 +262,13 @@ void ik_acp_turn_start(ik_acp_t *acp, ik_rpc_request_t *request)
     }
     void *scratch = talloc_new(session);
     res_t read = ik_acp_prompt_read(scratch, session, blocks, &prompt);
-    bool is_command = is_ok(&read) && ik_acp_options_is_command(session, prompt.text);
-    const char *obstacle =
-        is_ok(&read) ? find_obstacle(session, &prompt, is_command) : read.message;
+    const char *obstacle = is_ok(&read) ? find_obstacle(session, &prompt) : read.message;
     if (obstacle != NULL) {
         ik_rpc_refuse(request, IK_RPC_INVALID_PARAMS, obstacle, NULL);
         talloc_free(prompt.images);
     } else {
         session->prompt = request;
-        submit(session, &prompt, is_command);
+        submit(session, &prompt);
     }
     talloc_free(scratch);
 }

@@ -306,7 +306,7 @@ static void run_custom(ik_command_host_t *host, const char *line, size_t len)
     if (ik_workspace_find_custom(scratch, host->workspace, line) == NULL) {
         ik_command_fail_unknown(host, line, len);
     } else {
-        res_t started = ik_workspace_run_custom(host->workspace, line, NULL);
+        res_t started = ik_workspace_run_custom(host->workspace, line, NULL, NULL);
         if (is_err(&started)) {
             host->screen->fail(host, started.message);
         }

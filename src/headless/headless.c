@@ -397,7 +397,7 @@ static bool is_custom(headless_t *headless, char **refusal)
 
 static void run_custom(headless_t *headless, const char *line)
 {
-    res_t started = ik_workspace_run_custom(headless->workspace, line, headless->piped);
+    res_t started = ik_workspace_run_custom(headless->workspace, line, headless->piped, NULL);
     if (is_err(&started)) {
         complain(started.message);
         end(headless, STATUS_FAILED);

@@ -326,9 +326,11 @@ ik_extension_options_t ik_workspace_extension_options(const ik_workspace_t *work
 const ik_extension_t *ik_workspace_find_custom(const void *ctx, const ik_workspace_t *workspace,
                                                const char *line);
 /* Turns "/NAME ARGS" into a message and starts a turn of the agent with the focus, which is idle.
- * more, which may be NULL, follows the message after a blank line. The turn begins with the
- * commands in it; IK_ERR_NOT_FOUND or IK_ERR_DENIED (not trusted): nothing happened. */
-res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const char *more);
+ * more, which may be NULL, follows the message after a blank line; images, which may be NULL, are
+ * taken over and become part of it. The turn begins with the commands in it; IK_ERR_NOT_FOUND or
+ * IK_ERR_DENIED (not trusted): nothing happened. */
+res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const char *more,
+                              ik_workspace_images_t *images);
 
 /* While held, nothing is taken from the queues; holds are counted. */
 void ik_workspace_hold(ik_workspace_t *workspace);

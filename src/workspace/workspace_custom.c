@@ -38,11 +38,12 @@ struct ik_workspace_custom {
     ik_call_verdict_t *held; /* waits for that; NULL: none does */
     char *envelope;          /* of the call, which waits for the end of the segment */
     bool interrupted;
-    ik_workspace_images_t *images;
-    bool is_finished;            /* the text is complete; images may still be made smaller */
-    char *line;                  /* as it was typed */
-    ik_workspace_check_t *check; /* by hooks; NULL: not yet, or there are none */
-    bool checked;                /* hooks were asked, or there are none */
+    ik_workspace_images_t *given;  /* with the line; NULL: none */
+    ik_workspace_images_t *images; /* that it names */
+    bool is_finished;              /* the text is complete; images may still be made smaller */
+    char *line;                    /* as it was typed */
+    ik_workspace_check_t *check;   /* by hooks; NULL: not yet, or there are none */
+    bool checked;                  /* hooks were asked, or there are none */
 };
 
 /* --- finding ----------------------------------------------------------------------------- */
@@ -144,7 +145,8 @@ void ik_workspace_send_custom(ik_workspace_member_t *member)
     ik_workspace_custom_t *custom = member->custom;
     ik_workspace_t *workspace = member->workspace;
     if (custom == NULL || !custom->is_finished || ik_workspace_images_wait(custom->images) ||
-        ik_workspace_images_wait(workspace->images) || workspace->greeting != NULL) {
+        ik_workspace_images_wait(custom->given) || ik_workspace_images_wait(workspace->images) ||
+        workspace->greeting != NULL) {
         return;
     }
     if (workspace->greeting_stop != NULL) {
@@ -166,7 +168,8 @@ void ik_workspace_send_custom(ik_workspace_member_t *member)
         use_model(custom);
     }
     member->custom = NULL;
-    char *data = ik_workspace_format_images(custom, workspace->images, custom->images);
+    char *data = ik_workspace_format_images(
+        custom, custom->given == NULL ? workspace->images : custom->given, custom->images);
     char *text =
         ik_workspace_join_context(custom, workspace, custom->text.data, custom->check, true);
     TALLOC_FREE(workspace->images); /* only the first message has them */
@@ -458,7 +461,8 @@ static ik_template_t *quote_skill(const void *ctx, const ik_extension_t *skill, 
     return whole;
 }
 
-res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const char *more)
+res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const char *more,
+                              ik_workspace_images_t *images)
 {
     ik_workspace_member_t *member = workspace->focus;
     ik_workspace_custom_t *custom = ik_new(member, ik_workspace_custom_t);
@@ -490,6 +494,7 @@ res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const
     custom->mentions = ik_strdup(custom, arguments);
     custom->line = ik_strdup(custom, line);
     custom->more = more == NULL ? NULL : ik_strdup(custom, more);
+    custom->given = talloc_steal(custom, images);
     ik_buffer_init(&custom->text, custom, IK_BUFFER_UNLIMITED); /* parts have limits of their own */
     ik_workspace_require_agent(workspace);
     member->custom = custom;

@@ -336,6 +336,23 @@ class Turns(AcpTest):
         self.assertEqual(bash["content"][0]["content"]["text"], "```\none\ntwo\n```")
         self.assertEqual(noisy["content"][0]["content"]["text"], "`````\na ```` b\n`````")
 
+    def test_commands_with_images(self):
+        """The message of a command file gets the images of the prompt and those that it names."""
+        self.write("home/.ikigai/commands/compare.md", "Compare with @plan.png: $ARGUMENTS")
+        self.write("project/plan.png", png(3, 3))
+        self.write("project/shot.png", png())
+        editor = self.editor([Answer("Yes.")])
+        session = editor.open(self.project)
+        block = {"type": "image", "data": base64.b64encode(png(2, 2)).decode(), "mimeType": "image/png"}
+        shot = {"type": "resource_link", "uri": "file://" + self.path("project", "shot.png"), "name": "shot"}
+        self.assertEqual(editor.prompt(session, "/compare all of ", shot, block)[0], "end_turn")
+        (content,) = self.user_texts()
+        self.assertEqual(content[0]["text"], "Compare with @plan.png: all of @shot.png")
+        urls = [part["image_url"]["url"] for part in content[1:]]
+        self.assertEqual({base64.b64decode(url.split(",")[1]) for url in urls},
+                         {png(), png(2, 2), png(3, 3)})
+        self.assertIn("takes no images", editor.refused(session, "/compact", block, code=-32602))
+
     def test_commands(self):
         """Commands of files and skills are offered and run; other text with a slash is a message."""
         self.write("home/.ikigai/commands/review.md",
