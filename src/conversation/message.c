@@ -663,6 +663,32 @@ bool ik_msg_is_steering(const ik_msg_t *message)
     return ik_msg_is(message, IK_MSG_USER) && ik_msg_field(message, "steering", &steering);
 }
 
+size_t ik_msg_typed_len(const ik_msg_t *message)
+{
+    size_t len = strlen(message->content);
+    int64_t typed = ik_msg_field_number(message, "typed", -1);
+    bool valid = typed >= 0 && (uint64_t)typed < len && message->content[typed] == '\n';
+    return valid ? (size_t)typed : len;
+}
+
+char *ik_msg_format_typed(const void *ctx, const char *data, const char *content, size_t typed)
+{
+    ik_buffer_t out;
+    ik_json_span_t before;
+    if (content[typed] == '\0') {
+        return data == NULL ? NULL : ik_strdup(ctx, data);
+    }
+    char *mark = ik_sprintf(NULL, "{\"typed\":%zu}", typed);
+    ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the data */
+    if (data != NULL && ik_json_scan(data, strlen(data), &before, NULL)) {
+        ik_json_append_merged(&out, before, (ik_json_span_t){mark, strlen(mark)});
+    } else {
+        ik_buffer_append_text(&out, mark);
+    }
+    talloc_free(mark);
+    return ik_buffer_finish(&out);
+}
+
 bool ik_msg_text_is_blank(const char *text)
 {
     size_t len;

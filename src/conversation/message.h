@@ -4,7 +4,7 @@
  *
  *   kind         content                         data_json
  *   system       the system prompt               NULL
- *   user         what the user wrote             {images, command, steering, …} or NULL
+ *   user         what the user wrote             {images, command, steering, typed, …} or NULL
  *   assistant    the text of the answer          {model, stop, usage, reasoning, …} or NULL
  *   tool_call    glob(pattern="*.c")             {id, type, function: {name, arguments}, …}
  *   tool_result  3 files found                   {tool_call_id, name, success, …, images, output}
@@ -22,6 +22,8 @@
  * verbatim, in a member with the provider's name, with the number of messages of the step and the
  * ids of its calls (step, calls): the data is sent only while these still match. A call and its
  * result name the provider whose id they have.
+ *
+ * Hooks can add text to what the user wrote; typed is then the length of the part before it.
  *
  * A checkpoint is a record: it says what the files were like and is not part of the conversation.
  * Its phase is "before" (the first call of a step that may write) or "after" (its last call has
@@ -239,6 +241,11 @@ bool ik_msg_is_shell_note(const ik_msg_t *message);
 bool ik_msg_is_steering(const ik_msg_t *message);
 /* Such a message with the text and the images of this one. */
 ik_msg_t *ik_msg_create_steering(const void *ctx, const ik_msg_t *message);
+/* The bytes of a user's message before what hooks added to it. */
+size_t ik_msg_typed_len(const ik_msg_t *message);
+/* The data of a user's message of which the first bytes were typed and the rest was added by hooks,
+ * on ctx; NULL if it needs none. data, which may be NULL, is that of the message without it. */
+char *ik_msg_format_typed(const void *ctx, const char *data, const char *content, size_t typed);
 /* Whether the text is NULL, empty or only white space, which providers refuse as a message. */
 bool ik_msg_text_is_blank(const char *text);
 

@@ -192,11 +192,12 @@ static bool read_event(const void *ctx, const ik_store_event_t *event, entry_t *
     }
     if (strcmp(event->kind, IK_MSG_USER) == 0) {
         ik_msg_t message = {.kind = IK_MSG_USER,
+                            .content = event->content == NULL ? "" : event->content,
                             .data_json = has_data ? event->data_json : NULL,
                             .data_len = has_data ? len : 0};
         bool joined = has_data && (ik_msg_is_shell_note(&message) || ik_msg_is_steering(&message));
         entry->kind = joined ? JOINED : MESSAGE;
-        entry->text = joined ? NULL : ik_strdup(ctx, event->content == NULL ? "" : event->content);
+        entry->text = joined ? NULL : ik_strndup(ctx, message.content, ik_msg_typed_len(&message));
         return true;
     }
     if (strcmp(event->kind, IK_MSG_UNDO) == 0 || strcmp(event->kind, IK_MSG_REDO) == 0) {

@@ -123,7 +123,8 @@ static ik_msg_t *remove_message(const void *ctx, ik_workspace_member_t *member, 
     char *text =
         ik_workspace_join_context(NULL, member->workspace, line->text, line->check, begins);
     ik_msg_t *plain = remove_line(NULL, member, index, first);
-    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, text, plain->data_json);
+    char *data = ik_msg_format_typed(plain, plain->data_json, text, strlen(plain->content));
+    ik_msg_t *message = ik_msg_create(ctx, IK_MSG_USER, text, data);
     talloc_free(plain);
     talloc_free(text);
     return message;

@@ -173,6 +173,7 @@ void ik_workspace_send_custom(ik_workspace_member_t *member)
     char *text =
         ik_workspace_join_context(custom, workspace, custom->text.data, custom->check, true);
     TALLOC_FREE(workspace->images); /* only the first message has them */
+    data = ik_msg_format_typed(custom, data, text, custom->text.len);
     ik_agent_start_turn(member->agent, text, data);
     ik_workspace_store_mode(member);
     talloc_free(custom);

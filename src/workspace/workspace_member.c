@@ -99,7 +99,7 @@ void ik_workspace_set_title(ik_workspace_member_t *member, const ik_msg_t *messa
         return;
     }
     const char *text = message->content;
-    char *start = ik_strndup(member, text, ik_utf8_cut(text, strlen(text), TITLE_MAX));
+    char *start = ik_strndup(member, text, ik_utf8_cut(text, ik_msg_typed_len(message), TITLE_MAX));
     talloc_free(member->title);
     member->title = ik_sanitise_line(member, start);
     talloc_free(start);

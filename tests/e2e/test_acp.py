@@ -353,6 +353,14 @@ class Turns(AcpTest):
                          {png(), png(2, 2), png(3, 3)})
         self.assertIn("takes no images", editor.refused(session, "/compact", block, code=-32602))
 
+    def test_the_title_is_what_the_user_wrote(self):
+        self.write("home/.ikigai/hooks/user_prompt/more", "#!/bin/sh\necho and more\n", 0o755)
+        editor = self.editor([Answer("Yes.")])
+        _, updates = editor.prompt(editor.open(self.project), "Hello")
+        (info,) = [u for u in updates if u["sessionUpdate"] == "session_info_update"]
+        self.assertEqual(info["title"], "Hello")
+        self.assertEqual(self.user_texts(), ["Hello\n\nand more"])
+
     def test_commands(self):
         """Commands of files and skills are offered and run; other text with a slash is a message."""
         self.write("home/.ikigai/commands/review.md",

@@ -9,6 +9,7 @@ import time
 
 from agent_support import AgentTest, sent_messages, sent_results
 from fake_llm import Answer, Call, Usage
+from image_support import png
 from repl_support import ReplTest, words_of
 from support import IKIGAI, OBJECTS, PATIENCE, ROOT, IkigaiTest
 
@@ -371,6 +372,22 @@ class Messages(HookTest):
         turn = self.ask([Answer("Yes.")])
         self.assertEqual(self.prompt_of(turn), "Go\n\non main\n\nbe brief\nit rains")
         self.assertEqual(turn.messages("user")[0]["content"], self.prompt_of(turn))
+
+    def test_undo_gives_back_what_was_asked(self):
+        """Without the text of hooks, which they add again when it is sent again."""
+        self.hook("session_start", "branch", "echo on main")
+        self.hook("user_prompt", "b", "echo it rains")
+        self.write("home/.ikigai/commands/say.md", "Say $1.")
+        self.write("project/shot.png", png())
+        for prompt, asked in (("Go", "Go"), ("/say x", "Say x."), ("two\n\nlines", "two\n\nlines"),
+                              ("see @shot.png", "see @shot.png")):
+            turn = self.ask([Answer("Yes.")], prompt=prompt)
+            self.assertIn("it rains", turn.messages("user")[0]["content"])
+            session = turn.events[0]["id"]
+            undone = self.ikigai("session", "undo", session, "--json").json()
+            self.assertEqual(undone["prompt"], asked)
+            self.assertEqual(self.ikigai("session", "redo", session, "--json").json()["prompt"], asked)
+        self.assertEqual([i["name"] for i in turn.messages("user")[0]["data"]["images"]], ["shot.png"])
 
     def test_a_blocked_prompt(self):
         bodies = ('echo "no secrets" >&2; exit 2', 'echo \'{"decision":"block","reason":"no secrets"}\'',
