@@ -306,7 +306,7 @@ static int compare_places(const void *a, const void *b)
     return memcmp(((const place_t *)a)->name, ((const place_t *)b)->name, IK_BLAKE2B_SIZE);
 }
 
-int ik_contents_end_batch(ik_contents_t *contents)
+int ik_contents_end_batch(ik_contents_t *contents, bool durable)
 {
     if (contents->batch_file == NULL) {
         return 0;
@@ -325,6 +325,7 @@ int ik_contents_end_batch(ik_contents_t *contents)
     fwrite(contents->batch_places, sizeof(place_t), contents->batch_count, file);
     fwrite(&trailer, sizeof(trailer), 1, file);
     bool failed = ferror(file) != 0;
+    failed |= durable && (fflush(file) != 0 || fsync(contents->batch) != 0);
     failed |= fclose(file) != 0;
     contents->batch_file = NULL;
     contents->batch = -1;
@@ -337,6 +338,8 @@ int ik_contents_end_batch(ik_contents_t *contents)
     }
     if (error != 0 || contents->batch_count == 0) {
         unlinkat(contents->folder, contents->batch_name, 0);
+    } else if (durable) {
+        fsync(contents->folder);
     }
     contents->added += contents->batch_count * sizeof(place_t);
     forget_packs(contents);
@@ -754,8 +757,6 @@ static bool write_again(ik_contents_t *contents, const pack_t *pack, const sweep
         }
     }
     free(piece);
-    /* The old pack goes only when the new one is on disk. */
-    failed |= fflush(contents->batch_file) != 0 || fsync(contents->batch) != 0;
     if (failed) {
         ik_contents_drop_batch(contents);
     }
@@ -780,8 +781,8 @@ static void sweep_packs(ik_contents_t *contents, const sweep_t *sweep)
             kept += keep ? pack->places[row].packed + sizeof(place_t) : 0;
         }
         bool drop = kept_count == 0;
-        if (!drop && kept_count < pack->count) {
-            drop = write_again(contents, pack, sweep) && ik_contents_end_batch(contents) == 0;
+        if (!drop && kept_count < pack->count) { /* it goes only when the new one is on disk */
+            drop = write_again(contents, pack, sweep) && ik_contents_end_batch(contents, true) == 0;
         }
         if (drop && unlinkat(contents->folder, pack->name, 0) == 0) {
             *sweep->removed += pack->count - kept_count;

@@ -22,7 +22,8 @@ ik_contents_t *ik_contents_create(const void *ctx, const char *blobs);
 
 /* Until end_batch, contents go into one pack; for callers that store hundreds. */
 int ik_contents_begin_batch(ik_contents_t *contents);
-int ik_contents_end_batch(ik_contents_t *contents);
+/* durable: the pack is on disk when this returns. */
+int ik_contents_end_batch(ik_contents_t *contents, bool durable);
 /* Forgets what was stored since begin_batch. */
 void ik_contents_drop_batch(ik_contents_t *contents);
 

@@ -617,7 +617,7 @@ static void find_contents(take_t *take, ik_tree_file_t *files, size_t count)
     if (batch && take->beyond_bytes) {
         ik_contents_drop_batch(take->place->contents);
     } else if (batch) {
-        int error = ik_contents_end_batch(take->place->contents);
+        int error = ik_contents_end_batch(take->place->contents, false);
         if (error != 0) {
             take->result =
                 ERR(SYSTEM, "Cannot store contents in %s: %s", take->place->blobs, strerror(error));

@@ -2,6 +2,7 @@
 stores them, and what is restored are the bytes of the file, not those of git."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -620,6 +621,30 @@ class Sweep(GitTest):
         for i in range(200, 400):
             self.assertEqual(self.read(f"project/file{i}"), f"content {i}\n".encode() * 10)
         del state
+
+    def traced(self, **request):
+        """The answer, and the calls that write. The states belong to strace, which has ended."""
+        trace = self.path("trace")
+        done = subprocess.run(
+            ["strace", "-o", trace, "-e", "trace=write,fsync,renameat,renameat2,unlinkat", CHECKPOINT],
+            input=json.dumps({"blobs": self.blobs, "max_bytes": 1 << 28, **request}).encode(),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_env(), check=True)
+        with open(trace) as f:
+            return json.loads(done.stdout), f.read().splitlines()
+
+    def test_a_pack_goes_only_when_the_new_one_is_on_disk(self):
+        take = {"op": "take", "folder": self.project, "previous": None, "tree": True, "paths": [],
+                "max_files": 50000}
+        for i in range(400):
+            self.put(f"file{i}", f"content {i}\n")
+        self.traced(**take)
+        for i in range(200):
+            os.unlink(self.path(f"project/file{i}"))
+        kept = self.traced(**take)[0]["state"]
+        lines = self.traced(op="sweep", keep=[kept])[1]
+        gone = [i for i, line in enumerate(lines) if re.match(r'unlinkat\(\d+, "pack-', line)][0]
+        calls = [line.partition("(")[0] for line in lines[gone - 4:gone]]
+        self.assertEqual(calls, ["write", "fsync", "renameat", "fsync"])
 
     def test_limit(self):
         """The oldest states go first."""
