@@ -19,9 +19,6 @@ typedef struct {
     bool tree;
     const char *const *paths; /* absolute, also covered when ignored or outside the folder */
     size_t path_count;
-    /* The contents are written to disk before the state; for contents that are about to be
-     * replaced. */
-    bool durable;
 } ik_take_request_t;
 
 typedef struct {
