@@ -428,7 +428,7 @@ static res_t run_restore(const void *ctx, const json_t *request, ik_buffer_t *ou
     TRY(get_segments(ctx, place, json_object_get(request, "others"), &others, &what.other_count,
                      &gone));
     TRY(get_paths(ctx, request, &paths, &what.path_count));
-    const char *folder = json_string_value(json_object_get(request, "folder"));
+    const char *folder = get_path(ctx, json_object_get(request, "folder"));
     for (size_t i = 0; i < what.path_count; i++) {
         paths[i] = path_in_state(ctx, place, folder, paths[i]);
     }

@@ -1,4 +1,5 @@
 """lib/ikigai/checkpoint: states of a folder, what changed between them, and the way back."""
+import base64
 import json
 import os
 import shutil
@@ -163,6 +164,18 @@ class Everywhere:
         segment = self.undo_brings_back(change)
         self.assertEqual(len(self.diff(segment)), len(names))
         self.assertIn("path_base64", self.diff(segment)[-1])
+
+    def test_a_folder_whose_name_is_not_utf8(self):
+        folder = os.fsencode(self.path("caf")) + b"\xe9"
+        os.mkdir(folder)
+        named = {"path_base64": base64.b64encode(folder).decode()}
+        outside = self.write("outside", "one")
+        before = self.take(folder=named, previous=None, paths=[outside])["state"]
+        self.write("outside", "two")
+        after = self.take(folder=named, previous=[before], paths=[outside])["state"]
+        answer = self.restore({"before": [before], "after": [after]}, folder=named, paths=[outside])
+        self.assertEqual(self.restored(answer), [outside])
+        self.assertEqual(self.read("outside"), b"one")
 
     def test_edit_of_somebody_else(self):
         self.make_project()
