@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -174,6 +175,19 @@ char *ik_file_join(const void *ctx, const char *folder, const char *name)
     size_t len = strlen(folder);
     const char *slash = len == 0 || folder[len - 1] == '/' ? "" : "/";
     return ik_sprintf(ctx, "%s%s%s", folder, slash, name);
+}
+
+int ik_file_lock_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int locked = -1;
+    while (fd >= 0 && (locked = flock(fd, LOCK_EX)) != 0 && errno == EINTR) {
+    }
+    if (fd >= 0 && locked != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 bool ik_file_is_within(const char *path, const char *folder)

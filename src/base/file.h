@@ -35,6 +35,9 @@ void ik_file_remove_tree(int parent, const char *name);
 /* The folder that contains path: the text before the last slash, "/" or ".". */
 char *ik_file_folder(const void *ctx, const char *path);
 char *ik_file_join(const void *ctx, const char *folder, const char *name);
+/* Waits until no other process holds the folder, and holds it until the descriptor is closed. -1:
+ * it cannot be held, as on some network filesystems. */
+int ik_file_lock_folder(const char *folder);
 /* Whether path is folder itself or below it. Compares the texts of two absolute paths. */
 bool ik_file_is_within(const char *path, const char *folder);
 

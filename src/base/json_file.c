@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -254,9 +253,7 @@ static res_t change(const char *file, ik_json_file_path_t path, const char *valu
     res_t result = ik_file_make_private_folder(folder);
     if (is_ok(&result)) {
         /* Without locks (some network filesystems) the check of the file's state remains. */
-        int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        while (lock >= 0 && flock(lock, LOCK_EX) < 0 && errno == EINTR) {
-        }
+        int lock = ik_file_lock_folder(folder);
         result = ERR(CONFLICT, " ");
         for (int i = 0; i < MAX_ATTEMPTS && result.code == IK_ERR_CONFLICT; i++) {
             result = attempt(scratch, file, path, value, changed);

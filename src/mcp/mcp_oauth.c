@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
@@ -16,7 +17,8 @@ enum {
     FILE_MAX = 4 * 1024 * 1024,
     CONNECT_MS = 10000,
     SILENCE_MS = 30000,
-    EARLY_S = 30, /* a token is renewed that long before it expires */
+    EARLY_S = 30,   /* a token is renewed that long before it expires */
+    RIVAL_MS = 500, /* for another process to store the token that it got */
     SCOPE_MAX = 4096,
     HEADERS_MAX = 5,
 };
@@ -38,7 +40,23 @@ json_t *ik_mcp_oauth_load(const ik_paths_t *paths)
     return root;
 }
 
-static res_t save(const ik_paths_t *paths, json_t *root)
+/* Loads the file to change it. *lock keeps other processes from changing it until it is saved. */
+static json_t *load_locked(const ik_paths_t *paths, int *lock)
+{
+    *lock = ik_file_lock_folder(paths->home);
+    return ik_mcp_oauth_load(paths);
+}
+
+static void release(json_t *root, int lock)
+{
+    json_decref(root);
+    if (lock >= 0) {
+        close(lock);
+    }
+}
+
+/* Releases the file as well. */
+static res_t save(const ik_paths_t *paths, json_t *root, int lock)
 {
     char *text = ik_json_format(NULL, root);
     res_t saved = ik_file_make_private_folder(paths->home);
@@ -46,6 +64,7 @@ static res_t save(const ik_paths_t *paths, json_t *root)
         saved = ik_file_write_private(paths->mcp_auth, text, strlen(text));
     }
     talloc_free(text);
+    release(root, lock);
     return saved;
 }
 
@@ -88,12 +107,13 @@ char *ik_mcp_oauth_header(const void *ctx, const ik_paths_t *paths, const char *
 
 void ik_mcp_oauth_forget(const ik_paths_t *paths, const char *url)
 {
-    json_t *root = ik_mcp_oauth_load(paths);
-    if (ik_mcp_oauth_find(root, url) != NULL) {
-        json_object_del(json_object_get(root, "servers"), url);
-        save(paths, root);
+    int lock;
+    json_t *root = load_locked(paths, &lock);
+    if (json_object_del(json_object_get(root, "servers"), url) == 0) {
+        save(paths, root, lock);
+    } else {
+        release(root, lock);
     }
-    json_decref(root);
 }
 
 res_t ik_mcp_oauth_keep_tokens(const ik_paths_t *paths, const char *url, json_t *entry,
@@ -117,11 +137,10 @@ res_t ik_mcp_oauth_keep_tokens(const ik_paths_t *paths, const char *url, json_t 
     } else {
         json_object_del(entry, "expires_at");
     }
-    json_t *root = ik_mcp_oauth_load(paths);
+    int lock;
+    json_t *root = load_locked(paths, &lock);
     json_object_set(json_object_get(root, "servers"), url, entry);
-    res_t saved = save(paths, root);
-    json_decref(root);
-    return saved;
+    return save(paths, root, lock);
 }
 
 /* --- scopes ------------------------------------------------------------------------------ */
@@ -188,7 +207,8 @@ char *ik_mcp_oauth_want(const void *ctx, const ik_paths_t *paths, const char *ur
     if (scope == NULL) {
         return NULL;
     }
-    json_t *root = ik_mcp_oauth_load(paths);
+    int lock;
+    json_t *root = load_locked(paths, &lock);
     json_t *entry = ik_mcp_oauth_find(root, url);
     if (!json_is_object(entry)) {
         entry = json_object();
@@ -198,8 +218,8 @@ char *ik_mcp_oauth_want(const void *ctx, const ik_paths_t *paths, const char *ur
         ik_mcp_oauth_unite_scopes(scope, ik_mcp_oauth_text_of(entry, "wanted_scope"), scope);
     json_object_set_new(entry, "wanted_scope", json_string(wanted));
     talloc_free(wanted);
-    save(paths, root); /* a failure costs the next login these scopes, and it is refused again */
-    json_decref(root);
+    /* A failure costs the next login these scopes, and it is refused again. */
+    save(paths, root, lock);
     return scope;
 }
 
@@ -330,9 +350,26 @@ typedef struct {
     char *url;
     json_t *entry;
     ik_mcp_oauth_exchange_t *exchange;
+    ik_timer_t *refused; /* looks whether another process has renewed the token */
     void (*on_done)(void *data, bool renewed);
     void *data;
 } renewal_t;
+
+/* Many servers take a refresh token once. If it was refused because another process has used it,
+ * that process has stored the new one by now. */
+static void on_refused(void *data)
+{
+    renewal_t *renewal = data;
+    json_t *root = ik_mcp_oauth_load(renewal->paths);
+    const char *used = ik_mcp_oauth_text_of(renewal->entry, "refresh_token");
+    const char *now = ik_mcp_oauth_text_of(ik_mcp_oauth_find(root, renewal->url), "refresh_token");
+    bool renewed = now != NULL && strcmp(now, used) != 0;
+    json_decref(root);
+    if (!renewed) {
+        ik_mcp_oauth_forget(renewal->paths, renewal->url); /* the user has to log in again */
+    }
+    renewal->on_done(renewal->data, renewed);
+}
 
 static void on_renewed(void *data)
 {
@@ -341,16 +378,16 @@ static void on_renewed(void *data)
     res_t kept = answer == NULL ? ERR(DENIED, " ")
                                 : ik_mcp_oauth_keep_tokens(renewal->paths, renewal->url,
                                                            renewal->entry, answer);
-    bool renewed = is_ok(&kept);
-    if (!renewed && !renewal->exchange->failed && renewal->exchange->status >= 400 &&
+    if (is_err(&kept) && !renewal->exchange->failed && renewal->exchange->status >= 400 &&
         renewal->exchange->status < 500) {
-        ik_mcp_oauth_forget(renewal->paths, renewal->url); /* the user has to log in again */
+        ik_timer_start(renewal->refused, RIVAL_MS);
+    } else {
+        renewal->on_done(renewal->data, is_ok(&kept));
     }
-    renewal->on_done(renewal->data, renewed);
 }
 
-void *ik_mcp_oauth_renew(const void *ctx, ik_http_t *http, const ik_paths_t *paths, const char *url,
-                         void (*on_done)(void *data, bool renewed), void *data)
+void *ik_mcp_oauth_renew(const void *ctx, ik_loop_t *loop, ik_http_t *http, const ik_paths_t *paths,
+                         const char *url, void (*on_done)(void *data, bool renewed), void *data)
 {
     renewal_t *renewal = ik_new(ctx, renewal_t);
     json_t *root = ik_json_adopt(renewal, ik_mcp_oauth_load(paths));
@@ -364,6 +401,7 @@ void *ik_mcp_oauth_renew(const void *ctx, ik_http_t *http, const ik_paths_t *pat
     renewal->paths = paths;
     renewal->url = ik_strdup(renewal, url);
     renewal->entry = entry;
+    renewal->refused = ik_timer_create(renewal, loop, on_refused, renewal);
     renewal->on_done = on_done;
     renewal->data = data;
     ik_buffer_t form;

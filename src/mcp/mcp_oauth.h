@@ -14,8 +14,8 @@
 char *ik_mcp_oauth_header(const void *ctx, const ik_paths_t *paths, const char *url, bool *stale);
 /* Renews the token. on_done is called once, from the loop. Freeing the result cancels it; NULL:
  * there is nothing to renew, and on_done is not called. */
-void *ik_mcp_oauth_renew(const void *ctx, ik_http_t *http, const ik_paths_t *paths, const char *url,
-                         void (*on_done)(void *data, bool renewed), void *data);
+void *ik_mcp_oauth_renew(const void *ctx, ik_loop_t *loop, ik_http_t *http, const ik_paths_t *paths,
+                         const char *url, void (*on_done)(void *data, bool renewed), void *data);
 /* Whether the challenge, the header WWW-Authenticate, says that the token covers too little. */
 bool ik_mcp_oauth_is_narrow(const char *challenge);
 /* The scopes that the challenge names, on ctx, which the next login asks for beside those of the

@@ -95,8 +95,9 @@ static bool renew_token(ik_mcp_server_t *server)
         return server->renewal != NULL;
     }
     server->token_renewed = true;
-    server->renewal = ik_mcp_oauth_renew(server, server->options->http, server->options->paths,
-                                         server->url, on_token, server);
+    server->renewal = ik_mcp_oauth_renew(server, ik_process_host_loop(server->options->host),
+                                         server->options->http, server->options->paths, server->url,
+                                         on_token, server);
     if (server->renewal != NULL) {
         server->state = IK_MCP_SERVER_OPENING;
         server->started_ms = ik_clock_now_ms();

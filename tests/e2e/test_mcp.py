@@ -885,6 +885,8 @@ class Authority:
         authority = self
         self.codes, self.problems, self.requests, self.tokens = {}, [], [], 0
         self.lasts, self.refreshed = lasts, 0
+        self.lock = threading.Lock()
+        self.rivals = None  # a barrier for those that renew a token at the same time
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def log_message(self, *_):
@@ -931,6 +933,12 @@ class Authority:
                     self.answer({"client_id": "registered"}, 201)
                     return
                 form = {k: v[0] for k, v in urllib.parse.parse_qs(text).items()}
+                if form["grant_type"] == "refresh_token" and authority.rivals is not None:
+                    authority.rivals.wait(PATIENCE)
+                with authority.lock:
+                    self.grant(form)
+
+            def grant(self, form):
                 if form["grant_type"] == "refresh_token":
                     authority.refreshed += 1
                     good = form["refresh_token"] == f"refresh-{authority.tokens}"
@@ -1023,6 +1031,28 @@ class Login(McpTest):
         self.assertIn("ikigai mcp login web", envelope["error"])
         self.ikigai("mcp", "remove", "web")
         self.assertEqual(json.loads(self.read(auth))["servers"], {})
+
+    def test_renewals_at_the_same_time(self):
+        """A refresh token counts once: who comes second uses what the first one got."""
+        authority = Authority()
+        peer, process, _, asked = self.begin_login(authority)
+        authority.codes["c1"] = asked
+        self.come_back(asked, code="c1")
+        self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
+        auth = self.path("home/.ikigai/mcp-auth.json")
+        kept = json.loads(self.read(auth))
+        kept["servers"][peer.url]["expires_at"] = 1
+        self.write(auth, json.dumps(kept))
+        authority.rivals = threading.Barrier(3)
+        runs = [subprocess.Popen([IKIGAI, "tool", "run", "web__echo", '{"text": "x"}'], env=self.env(),
+                                 cwd=self.project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                for _ in range(3)]
+        for run in runs:
+            self.addCleanup(self.put_down, run)
+        self.assertEqual([json.loads(run.communicate(timeout=PATIENCE)[0]).get("result") for run in runs],
+                         [{"output": "x"}] * 3)
+        self.assertEqual((authority.refreshed, len(authority.problems)), (3, 2))
+        self.assertEqual(json.loads(self.read(auth))["servers"][peer.url]["refresh_token"], "refresh-2")
 
     def test_a_scope_that_is_missing(self):
         authority = Authority()
