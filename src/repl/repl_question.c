@@ -1,7 +1,7 @@
 /*
  * Questions to the user. One about a tool call, or of a tool, is shown above the draft until it is
- * answered, and a key answers it; while a message is being typed, keys still go to the message. Any
- * other question is printed, and a line answers it.
+ * answered, and a key answers it. Any other question is printed, and a line answers it. While a
+ * message is being typed, keys still go to the message.
  */
 #include <string.h>
 
@@ -26,6 +26,7 @@ enum {
 
 struct ik_repl_question {
     ik_timer_t *pause; /* until the user has stopped typing */
+    bool due;          /* it has to be opened */
     bool open;         /* keys answer it */
     int64_t key_ms;    /* when the last key came that answered a question */
 
@@ -465,11 +466,39 @@ static bool is_typing(const ik_repl_t *repl)
            ik_clock_now_ms() - last < TYPING_MS;
 }
 
+static char *first_letters(const void *ctx, const char *const *choices)
+{
+    ik_buffer_t letters;
+    ik_buffer_init(&letters, ctx, IK_BUFFER_UNLIMITED); /* a letter per choice */
+    for (size_t i = 0; choices[i] != NULL; i++) {
+        ik_buffer_append_byte(&letters, choices[i][0]);
+    }
+    return ik_buffer_finish(&letters);
+}
+
+/* Gives the input line to a question that was printed. */
+static void open_printed(ik_repl_t *repl, const ik_question_t *asked)
+{
+    char *hint = ik_workspace_question_hint(repl, asked);
+    if (asked->secret) {
+        ik_view_ask_secret(repl->view, "> ");
+    } else if (asked->keys) {
+        char *keys = first_letters(repl, asked->choices);
+        ik_view_ask_keys(repl->view, hint, keys);
+        talloc_free(keys);
+    } else {
+        ik_view_ask(repl->view, hint);
+    }
+    repl->question->open =
+        ik_view_prompt(repl->view) != NULL && repl->setup == NULL && !asked->secret;
+    talloc_free(hint);
+}
+
 /* Gives the keys to the question, unless a message is being typed. */
 static void open_when_ready(ik_repl_t *repl)
 {
     ik_repl_question_t *question = repl->question;
-    if (question->copy == NULL || question->open) {
+    if (!question->due) {
         return;
     }
     if (is_typing(repl)) {
@@ -477,6 +506,11 @@ static void open_when_ready(ik_repl_t *repl)
         return;
     }
     ik_timer_stop(question->pause);
+    question->due = false;
+    if (question->copy == NULL) {
+        open_printed(repl, ik_workspace_question(repl->workspace));
+        return;
+    }
     question->open = true;
     /* in a window without room for the question above, the hint is all there is */
     char *hint;
@@ -563,6 +597,7 @@ static void forget(ik_repl_t *repl)
         ik_view_close_pager(repl->view); /* it may show the call */
     }
     ik_timer_stop(question->pause);
+    question->due = false;
     TALLOC_FREE(question->copy);
     question->asked = NULL;
     ik_view_reserve_activity(repl->view, 0);
@@ -570,16 +605,6 @@ static void forget(ik_repl_t *repl)
         ik_prompt_prepend_text(prompt, text);
     }
     talloc_free(text);
-}
-
-static char *first_letters(const void *ctx, const char *const *choices)
-{
-    ik_buffer_t letters;
-    ik_buffer_init(&letters, ctx, IK_BUFFER_UNLIMITED); /* a letter per choice */
-    for (size_t i = 0; choices[i] != NULL; i++) {
-        ik_buffer_append_byte(&letters, choices[i][0]);
-    }
-    return ik_buffer_finish(&letters);
 }
 
 void ik_repl_question_show(ik_repl_t *repl)
@@ -609,6 +634,7 @@ void ik_repl_question_show(ik_repl_t *repl)
             copy_call(repl, asked->call);
         }
         if (ik_view_prompt(repl->view) != NULL) {
+            repl->question->due = true;
             open_when_ready(repl);
         } else if (of_tool) {
             ask_question(repl);
@@ -616,21 +642,16 @@ void ik_repl_question_show(ik_repl_t *repl)
             ask_line(repl);
         }
     } else {
-        char *hint = ik_workspace_question_hint(repl, asked);
         if (asked->secret) {
             ik_view_hide_input(repl->view);
         }
         ik_repl_say(repl, IK_ROLE_WARNING, asked->text);
-        if (asked->secret) {
-            ik_view_ask_secret(repl->view, "> ");
-        } else if (asked->keys) {
-            char *keys = first_letters(repl, asked->choices);
-            ik_view_ask_keys(repl->view, hint, keys);
-            talloc_free(keys);
+        if (ik_view_prompt(repl->view) != NULL && repl->setup == NULL) {
+            repl->question->due = true;
+            open_when_ready(repl);
         } else {
-            ik_view_ask(repl->view, hint);
+            open_printed(repl, asked);
         }
-        talloc_free(hint);
     }
     ik_view_notify(repl->view, asked->text);
 }
@@ -701,12 +722,12 @@ bool ik_repl_question_submit(ik_repl_t *repl, const char *text)
         return false;
     }
     bool plain = ik_view_prompt(repl->view) == NULL;
+    if (repl->question->due) {
+        return false; /* a message that was being typed */
+    }
     if (asked->tool == NULL && (asked->call == NULL || plain)) {
         ik_workspace_answer(repl->workspace, text);
         return true;
-    }
-    if (!plain && !repl->question->open) {
-        return false; /* a message that was being typed */
     }
     if (asked->tool != NULL && plain && strcmp(text, "\x1b") == 0) {
         ik_workspace_decline(repl->workspace); /* the key is part of the line */

@@ -1,8 +1,10 @@
 """MCP servers in the interactive program: questions of a server, and tools that change."""
 import json
 import os
+import re
 import signal
 import sys
+import threading
 
 from agent_support import chat_results
 from fake_llm import Answer, Call
@@ -57,6 +59,72 @@ class Terminal(ReplTest):
                 t.wait_for("s asks: Who are you? - Name")
                 os.kill(t.pid, number)
                 self.assertEqual(t.wait_exit(), 128 + number)
+
+    def draft(self):
+        """The message that is being typed, also while it is not shown."""
+        folder = os.path.join(self.home, "drafts")
+        text = ""
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                text += f.read()
+        return text
+
+    def type_when_asked(self, t, gate, attempt):
+        """Types "halfz" while the question comes, in any number of keys. Whether all of it is in the
+        draft: a machine that is busy for half a second looks like a user who pauses."""
+        gate.clear()
+        t.send("go\r")
+        self.llm.wait_for_requests(2 * attempt + 1)
+        t.send("half")
+        t.wait_for("> half")
+        gate.set()
+        while "\n".join(t.all_rows()).count("s asks: Who are you? - Name:") <= attempt:
+            t.send("y\x7f")
+        t.send("z")
+        t.wait_until(lambda: "z" in t.screen() or self.draft() == "halfz", "the last letter")
+        return self.draft() == "halfz"
+
+    def test_a_message_being_typed_is_no_answer(self):
+        """The question waits until the user pauses; the message is there again afterwards."""
+        gate = threading.Event()
+
+        def script(request):
+            if len(self.llm.requests) % 2 == 0:
+                return Answer("Thanks.")
+            gate.wait(60)
+            return Answer(calls=[Call("s__asking", {})])
+        t, _ = self.begin(script)
+        attempt = 0
+        while not self.type_when_asked(t, gate, attempt):
+            attempt += 1
+            self.assertLess(attempt, 10, "every message became an answer")
+            t.send("\x1b")
+            t.wait_until(lambda: "\n".join(t.all_rows()).count("Thanks.") == attempt, "the end")
+            t.send("\x03")
+            t.wait_for(re.compile("^>$", re.M))
+        t.wait_until(lambda: "> halfz" not in t.screen(), "the pause")
+        t.send("Ann\r")
+        t.wait_for("age [7]")
+        t.send("\r")
+        t.wait_for("colour (1 red, 2 green)")
+        t.send("2\r")
+        t.wait_until(lambda: "\n".join(t.all_rows()).count("Thanks.") == attempt + 1, "the end")
+        self.assertEqual(json.loads(self.results(2 * attempt + 1)[-1]["output"]), {
+            "action": "accept", "content": {"name": "Ann", "age": 7, "colour": "green"}})
+        t.wait_for("> halfz")
+        t.send("\x03")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_an_answer_that_is_no_longer_wanted_becomes_the_draft(self):
+        t, _ = self.begin([Answer(calls=[Call("s__asking", {})]), Answer("Never.")])
+        t.send("go\r")
+        t.wait_for("s asks: Who are you? - Name")
+        t.send("a long name")
+        t.wait_for("a long name")
+        t.send("\x1b")
+        t.wait_for("> a long name")
+        t.send("\x03")
+        self.assertEqual(self.leave(t), 0)
 
     def test_answers_that_are_not_taken(self):
         form = {"message": "Say", "requestedSchema": {"type": "object", "properties": {
