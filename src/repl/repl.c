@@ -370,8 +370,9 @@ static void settle(ik_repl_t *repl)
     bool waits = ik_workspace_waiting_for(workspace) != NULL;
     bool queued = ik_workspace_queued(workspace, focus, 0) != NULL;
     bool busy = ik_workspace_is_busy(workspace, focus) || repl->shell != NULL;
-    bool idle = !busy && !queued && !waits && !ik_workspace_is_undoing(workspace);
-    ik_view_set_busy(repl->view, busy || (queued && waits));
+    bool undoing = ik_workspace_is_undoing(workspace);
+    bool idle = !busy && !queued && !waits && !undoing;
+    ik_view_set_busy(repl->view, busy || undoing || (queued && waits));
     if (repl->ending && idle && !ik_workspace_is_busy(workspace, 0)) {
         ik_repl_leave(repl, STATUS_DONE);
     } else if (!repl->ending && idle && ik_workspace_question(workspace) == NULL) {
@@ -529,6 +530,29 @@ static bool interrupt_asker(ik_repl_t *repl)
     return true;
 }
 
+static void on_unanswered(void *data)
+{
+    const ik_repl_t *repl = data;
+    ik_workspace_decline(repl->workspace);
+}
+
+/* Queued lines of plain mode still run after the end of input; questions are declined. An undo is
+ * finished first, unless the user insists: a redo would lack the files that it had restored. */
+static void end_input(ik_repl_t *repl)
+{
+    bool insists = repl->ending;
+    if (!repl->ending) {
+        repl->unanswered = ik_timer_create(repl, repl->options->loop, on_unanswered, repl);
+    }
+    repl->ending = true;
+    if (ik_view_prompt(repl->view) != NULL &&
+        (insists || !ik_workspace_is_undoing(repl->workspace))) {
+        ik_repl_leave(repl, STATUS_DONE);
+    }
+    ik_workspace_decline(repl->workspace);
+    settle(repl);
+}
+
 static void cancel(ik_repl_t *repl)
 {
     int64_t now = ik_clock_now_ms();
@@ -538,7 +562,7 @@ static void cancel(ik_repl_t *repl)
     if (is_occupied(repl) || ik_workspace_question(repl->workspace) != NULL) {
         interrupt(repl);
     } else if (repl->cancelled_ms != 0 && now - repl->cancelled_ms < CANCEL_AGAIN_MS) {
-        ik_repl_leave(repl, STATUS_DONE);
+        end_input(repl);
     } else {
         repl->cancelled_ms = now;
         ik_prompt_set_hint(ik_view_prompt(repl->view), "Press Ctrl-C again to leave");
@@ -572,26 +596,6 @@ static void next_mode(ik_repl_t *repl)
                                      [IK_MODE_FULL] = IK_MODE_AUTO};
     int64_t focus = ik_workspace_focus(repl->workspace);
     ik_workspace_set_mode(repl->workspace, focus, next[ik_workspace_mode(repl->workspace, focus)]);
-}
-
-static void on_unanswered(void *data)
-{
-    const ik_repl_t *repl = data;
-    ik_workspace_decline(repl->workspace);
-}
-
-/* Queued lines still run after the end of input; questions are declined. */
-static void end_input(ik_repl_t *repl)
-{
-    if (!repl->ending) {
-        repl->unanswered = ik_timer_create(repl, repl->options->loop, on_unanswered, repl);
-    }
-    repl->ending = true;
-    if (ik_view_prompt(repl->view) != NULL) {
-        ik_repl_leave(repl, STATUS_DONE);
-    }
-    ik_workspace_decline(repl->workspace);
-    settle(repl);
 }
 
 static void on_action(void *data, ik_prompt_action_t action)

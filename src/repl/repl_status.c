@@ -166,11 +166,14 @@ static const char *describe_tools(const ik_repl_t *repl)
     }
 }
 
-/* A checkpoint that takes longer than a moment; the first one of a large folder does. */
+/* A checkpoint or an undo that takes longer than a moment: the first checkpoint of a large folder
+ * does, and an undo of many files, because it writes each to the disk. */
 static const char *describe_recording(const ik_repl_t *repl)
 {
     enum { MOMENT_MS = 300 };
-    return ik_workspace_recording_ms(repl->workspace) >= MOMENT_MS ? "checkpoint…" : NULL;
+    return ik_workspace_undoing_ms(repl->workspace) >= MOMENT_MS     ? "restoring files…"
+           : ik_workspace_recording_ms(repl->workspace) >= MOMENT_MS ? "checkpoint…"
+                                                                     : NULL;
 }
 
 /* Set in the order of importance. */

@@ -235,8 +235,9 @@ res_t ik_workspace_read_turns(const void *ctx, ik_workspace_t *workspace,
 res_t ik_workspace_undo(ik_workspace_t *workspace, const ik_undo_request_t *request,
                         ik_undo_fn report, void *data);
 res_t ik_workspace_redo(ik_workspace_t *workspace, ik_undo_fn report, void *data);
-/* Whether one of them is running. */
+/* Whether one of them is running, and for how long; -1: none is. */
 bool ik_workspace_is_undoing(const ik_workspace_t *workspace);
+int64_t ik_workspace_undoing_ms(const ik_workspace_t *workspace);
 /* What the session changed, or the last turn of the agent with the focus. Another call cancels an
  * earlier one. */
 res_t ik_workspace_diff(ik_workspace_t *workspace, bool turn, ik_undo_format_t format,

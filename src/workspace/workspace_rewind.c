@@ -1,5 +1,6 @@
 /* Undo, redo, rewind and diff of the session that is open. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "workspace/workspace_state.h"
 
 /* A task that is running, and who asked for it. Freed with the session. */
@@ -7,6 +8,7 @@ struct ik_workspace_undoing {
     ik_workspace_t *workspace;
     ik_undo_fn on_end;
     void *data;
+    int64_t started_ms;
 };
 
 static int release(ik_workspace_undoing_t *undoing)
@@ -72,6 +74,7 @@ static res_t begin(ik_workspace_t *workspace, ik_undo_fn report, void *data, ik_
     undoing->workspace = workspace;
     undoing->on_end = report;
     undoing->data = data;
+    undoing->started_ms = ik_clock_now_ms();
     workspace->undoing = undoing;
     workspace->holds++;
     talloc_set_destructor(undoing, release);
@@ -98,6 +101,11 @@ res_t ik_workspace_redo(ik_workspace_t *workspace, ik_undo_fn report, void *data
 bool ik_workspace_is_undoing(const ik_workspace_t *workspace)
 {
     return workspace->undoing != NULL;
+}
+
+int64_t ik_workspace_undoing_ms(const ik_workspace_t *workspace)
+{
+    return workspace->undoing == NULL ? -1 : ik_clock_now_ms() - workspace->undoing->started_ms;
 }
 
 res_t ik_workspace_diff(ik_workspace_t *workspace, bool turn, ik_undo_format_t format,

@@ -230,6 +230,18 @@ class Undo(UndoTest):
         rows = self.enter(t, "/agents", "3   from 2")
         self.assertEqual([row[:4] for row in rows], ["1 * ", "3   "])
 
+    def test_leaving_waits_for_the_undo(self):
+        """Of many files, each of which is written to the disk."""
+        t = self.ready(turn(bash("for i in $(seq 600); do echo $i > $i; done"), then="One."))
+        self.ask(t, "first", "One.")
+        self.assertEqual(len(self.files()), 600)
+        t.send("/undo\r\x04")  # in one read
+        self.assertEqual(t.wait_exit(), 0)
+        self.assertEqual(self.files(), {})
+        self.assertIn("Took back 1 turn: first", t.all_rows())
+        again = self.start(None, "-c")
+        self.wait_draft(again, "first")
+
     def test_two_agents(self):
         t = self.ready([*turn(write("a.txt", "1\n"), then="One."),
                         *turn(write("b.txt", "1\n"), then="Two.")])
