@@ -116,6 +116,13 @@ static void recover_latest(ik_repl_t *repl)
     talloc_free(text);
 }
 
+static void print_unsent(ik_repl_t *repl, const char *text, const char *heading)
+{
+    ik_rows_t rows = ik_view_rows(repl->view);
+    ik_repl_say(repl, IK_ROLE_WARNING, heading);
+    ik_rows_lines(&rows, IK_ROLE_TEXT, text);
+}
+
 void ik_repl_return_text(ik_repl_t *repl, const char *text, const char *heading)
 {
     ik_prompt_t *prompt = ik_view_prompt(repl->view);
@@ -123,9 +130,7 @@ void ik_repl_return_text(ik_repl_t *repl, const char *text, const char *heading)
         ik_prompt_prepend_text(prompt, text);
         ik_view_touch(repl->view);
     } else {
-        ik_rows_t rows = ik_view_rows(repl->view);
-        ik_repl_say(repl, IK_ROLE_WARNING, heading);
-        ik_rows_lines(&rows, IK_ROLE_TEXT, text);
+        print_unsent(repl, text, heading);
     }
     ik_repl_draft_changed(repl->draft);
 }
@@ -259,14 +264,15 @@ static void replace_talk(ik_repl_t *repl, int64_t agent)
     remove_talk(repl, find_talk(repl, old));
 }
 
+/* Plain mode, which cannot edit the draft, prints it. Its file is kept until a line is entered. */
 static void restore_draft(ik_repl_t *repl)
 {
-    ik_prompt_t *prompt = ik_view_prompt(repl->view);
     const char *id = ik_session_id(ik_workspace_session(repl->workspace));
-    char *text = prompt == NULL ? NULL : ik_repl_draft_find(repl, repl->draft, id);
-    if (text != NULL) {
-        ik_prompt_prepend_text(prompt, text);
-        ik_view_touch(repl->view);
+    char *text = ik_repl_draft_find(repl, repl->draft, id);
+    if (text != NULL && ik_view_prompt(repl->view) != NULL) {
+        ik_repl_return_text(repl, text, "Not sent:");
+    } else if (text != NULL) {
+        print_unsent(repl, text, "Not sent:");
     }
     talloc_free(text);
 }

@@ -292,7 +292,6 @@ char *ik_repl_draft_find(const void *ctx, ik_repl_draft_t *draft, const char *se
     if (text != NULL) {
         talloc_free(draft->found);
         draft->found = ik_strdup(draft, path);
-        ik_repl_draft_changed(draft);
     }
     talloc_free(path);
     return text;

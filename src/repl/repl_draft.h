@@ -26,8 +26,8 @@ void ik_repl_draft_changed(ik_repl_draft_t *draft);
 void ik_repl_draft_save_now(ik_repl_draft_t *draft);
 
 /* Returns, on ctx, the draft of this session (may be NULL), or else the newest draft of this folder
- * whose program has ended; NULL: none. The caller adds it to the text; its file is removed once
- * that text is saved. */
+ * whose program has ended; NULL: none. The caller adds it to the text and calls
+ * ik_repl_draft_changed; its file is removed by the next save. */
 char *ik_repl_draft_find(const void *ctx, ik_repl_draft_t *draft, const char *session_id);
 
 enum { IK_REPL_DRAFT_FILES_MAX = 100 }; /* of all folders together */

@@ -361,6 +361,24 @@ class SavedDraftTest(ReplTest):
         again = self.start(None, "-c")
         again.wait_for("> only a draft")
 
+    def test_plain_mode_prints_a_draft_and_keeps_it(self):
+        t = self.ready([Answer("Hello."), Answer("Plain.")])
+        self.say(t, "hi", "Hello.")
+        t.send("half a thought")
+        t.wait_until(lambda: self.saved() == "half a thought", "saved draft")
+        t.signal(signal.SIGTERM)
+        t.wait_exit()
+        plain = self.start(None, "-c", "--plain", plain=True)
+        plain.wait_for("Not sent:\nhalf a thought\n")
+        self.assertEqual(self.leave(plain), 0)
+        self.assertEqual(self.saved(), "half a thought")
+        plain = self.start(None, "-c", "--plain", plain=True)
+        plain.wait_for("Not sent:\nhalf a thought\n")
+        plain.send("whole\r")
+        plain.wait_for("Plain.")
+        plain.wait_until(lambda: not self.drafts(), "no draft")
+        self.assertEqual(self.leave(plain), 0)
+
     def test_a_draft_that_was_sent_is_gone(self):
         t = self.ready([Answer("Hello.")])
         t.send("hi")

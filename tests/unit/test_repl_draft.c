@@ -364,6 +364,9 @@ START_TEST(what_was_found_is_saved_with_the_text)
     prompt.text = find(draft, NULL);
     ck_assert_str_eq(text_of(ONE), "left"); /* nothing is lost in between */
     wait_a_second();
+    ck_assert_str_eq(text_of(ONE), "left");
+    ik_repl_draft_changed(draft);
+    wait_a_second();
     ck_assert_str_eq(text_of(ONE), "no file");
     ck_assert_str_eq(text_of(TWO), "left");
     type_and_save(draft, "");
