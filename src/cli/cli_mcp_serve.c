@@ -50,11 +50,11 @@ static int run_serve(ik_cli_t *cli, const ik_cli_args_t *args)
         return IK_CLI_USAGE;
     }
     calls.context.images = cli->paths->images;
-    ik_mcp_serve_run(cli->ctx, &(ik_mcp_serve_options_t){.loop = cli->loop,
-                                                         .registry = &offered,
-                                                         .context = &calls.context,
-                                                         .gate = &calls.gate});
-    return IK_CLI_DONE;
+    int signal = ik_mcp_serve_run(cli->ctx, &(ik_mcp_serve_options_t){.loop = cli->loop,
+                                                                      .registry = &offered,
+                                                                      .context = &calls.context,
+                                                                      .gate = &calls.gate});
+    return signal == 0 ? IK_CLI_DONE : 128 + signal;
 }
 
 const ik_cli_command_t ik_cli_mcp_serve = {

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/print.h"
+#include "io/interrupt.h"
 #include "rpc/mcp_version.h"
 #include "serve/mcp_serve_format.h"
 #include "serve/mcp_serve_state.h"
@@ -231,7 +232,14 @@ static void on_end(void *data)
     ((ik_mcp_serve_t *)data)->done = true;
 }
 
-void ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options)
+static void on_interrupt(void *data, int signal)
+{
+    ik_mcp_serve_t *server = data;
+    server->signal = signal;
+    server->done = true;
+}
+
+int ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options)
 {
     ik_mcp_serve_t *server = ik_new(ctx, ik_mcp_serve_t);
     ik_permission_gate_options_t gate = *options->gate;
@@ -264,6 +272,7 @@ void ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options)
                             .data = server};
     server->rpc = ik_rpc_create(server, &rpc);
     server->duplex = ik_duplex_create(server, &duplex);
+    ik_interrupt_t *interrupt = ik_interrupt_create(server, options->loop, on_interrupt, server);
     ik_loop_run_until(options->loop, &server->done);
     while (server->calls != NULL) {
         talloc_free(server->calls);
@@ -272,5 +281,8 @@ void ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options)
     for (size_t i = 0; i < IK_MCP_SERVE_GRANTS_MAX; i++) {
         ik_mcp_serve_question_forget(&server->grants[i]);
     }
+    talloc_free(interrupt);
+    int signal = server->signal;
     talloc_free(server);
+    return signal;
 }

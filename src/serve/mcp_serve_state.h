@@ -42,6 +42,7 @@ struct ik_mcp_serve {
     int64_t last_number;
     ik_mcp_serve_grant_t grants[IK_MCP_SERVE_GRANTS_MAX];
     bool done;
+    int signal; /* that ends the program; 0: none */
 };
 
 struct ik_mcp_serve_call {

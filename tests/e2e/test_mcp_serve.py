@@ -1,5 +1,6 @@
 """`ikigai mcp serve`: this machine's tools for other agents, in both eras of the protocol."""
 import base64
+import glob
 import json
 import os
 import signal
@@ -360,6 +361,20 @@ class Calls(ServeTest):
                     client.process.send_signal(signal.SIGKILL)
                     client.process.wait()
                 self.wait_until(lambda: not self.alive(pid), "the command ends")
+
+    def test_a_signal_ends_the_tools_and_removes_their_files(self):
+        """Clients end servers by SIGTERM. What the tools left in their /tmp goes with them."""
+        rooms = os.path.join(self.home, "rooms")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(signal=number):
+                client = self.client()
+                started = os.path.join(self.project, f"started{number}")
+                client.request("tools/call", {"name": "bash", "arguments": {
+                    "command": f"echo x > /tmp/left; touch started{number}; sleep 600"}})
+                self.wait_until(lambda: os.path.exists(started), "the command starts")
+                client.process.send_signal(number)
+                self.assertEqual(client.process.wait(60), 128 + number)
+                self.assertEqual(glob.glob(os.path.join(rooms, "session-*")), [])
 
     def test_a_client_that_does_not_read(self):
         client = self.client()
