@@ -263,7 +263,8 @@ static int run_run(ik_cli_t *cli, const ik_cli_args_t *args)
     }
     if (run.signal != 0) {
         fflush(stdout);
-        raise(run.signal); /* so that a script sees why the command ended */
+        TALLOC_FREE(cli->confinement); /* removes what the tool left in its /tmp */
+        raise(run.signal);             /* so that a script sees why the command ended */
     }
     return run.result->success ? IK_CLI_DONE : IK_CLI_FAILED;
 }

@@ -1,5 +1,6 @@
 """Running tools that succeed, fail and fight, through `ikigai tool run`."""
 import fcntl
+import glob
 import json
 import os
 import resource
@@ -698,6 +699,18 @@ class EndOfIkigai(ToolTest):
                 self.assert_failed(envelope, "INTERRUPTED")
                 self.assertEqual(envelope["stdout"], "partial\n")
                 os.unlink(ready)
+
+    def test_an_interrupted_call_leaves_no_files(self):
+        """What the command wrote to its own /tmp goes with it."""
+        process = subprocess.Popen(
+            self.command("bash", '{"command": "echo x > /tmp/left; touch ready; sleep 300"}'),
+            stdin=subprocess.DEVNULL, preexec_fn=self.prepare, **self.options())
+        ready = self.path("project/ready")
+        self.assertTrue(hostile.wait_until(lambda: os.path.exists(ready), 120))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual(glob.glob(os.path.join(self.home, "rooms", "session-*")), [])
 
     def test_a_second_signal_does_not_wait(self):
         self.sh("deaf", "trap '' TERM\ntouch ready\nwhile :; do sleep 1; done")
