@@ -1,5 +1,6 @@
 #include "acp/acp.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "acp/acp_state.h"
 #include "base/alloc.h"
 #include "base/array.h"
-#include "base/print.h"
+#include "base/sanitiser.h"
+#include "base/utf8.h"
 #include "io/interrupt.h"
 
 enum {
@@ -17,12 +19,19 @@ enum {
     UNSENT_MAX = 256 * 1024 * 1024,
     STOP_MS = 5000,
     FLUSH_MS = 1000,
+    LOG_MAX = 4000, /* bytes of a line on standard error: it fits into PIPE_BUF */
 };
 
+/* Not every editor reads standard error: a line that would have to wait is dropped. What poll
+ * reports as writable has room for PIPE_BUF bytes. */
 void ik_acp_log(const char *text)
 {
-    fputs("ikigai: ", stderr);
-    ik_print_line(stderr, text);
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&room, 1, 0) == 1) {
+        char *line = ik_sanitise_line(NULL, text);
+        fprintf(stderr, "ikigai: %.*s\n", (int)ik_utf8_cut(line, strlen(line), LOG_MAX), line);
+        talloc_free(line);
+    }
 }
 
 /* --- methods ----------------------------------------------------------------------------- */

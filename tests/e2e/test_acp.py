@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import signal
+import subprocess
 import sys
 
 import hostile
@@ -11,7 +12,7 @@ from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_resu
 from fake_llm import Answer, Call, Failure, Wire
 from image_support import png
 from mcp_http_peer import McpHttp
-from support import ROOT, tool_script
+from support import IKIGAI, ROOT, tool_script
 
 
 def choose(option):
@@ -81,6 +82,20 @@ class Connection(AcpTest):
         self.assertEqual(editor.next()["error"]["code"], -32700)
         editor.initialize()
         self.assertEqual(editor.end(), 0)
+
+    def test_an_editor_that_does_not_read_standard_error(self):
+        """Each of these lines is reported there; the pipe holds a tenth of them."""
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        process = subprocess.Popen([IKIGAI, "acp"], cwd=self.project, env=self.env(),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=write)
+        os.close(write)
+        self.addCleanup(process.kill)
+        initialize = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                      "params": {"protocolVersion": 1}}
+        out, _ = process.communicate(b"junk\n" * 10000 + json.dumps(initialize).encode() + b"\n",
+                                     timeout=PATIENCE)
+        self.assertEqual((json.loads(out.splitlines()[-1])["id"], process.returncode), (1, 0))
 
     def test_wrong_params(self):
         editor = self.editor([Answer("Yes.")])
