@@ -336,6 +336,29 @@ class NotOurs(StoreTest):
         self.assertEqual(self.stored(id), ["system", *KINDS])
 
 
+class Removed(StoreTest):
+    """The file goes away, or another one takes its place, while a session is being written."""
+
+    def turn_with(self, script):
+        self.tool("tamper", f"cd {shlex.quote(os.path.dirname(self.db))}\n{script}\necho '{{}}'")
+        return self.ask([Answer(calls=[Call("tamper")]), Answer("Done.")])
+
+    def test_it_is_said_that_nothing_is_saved_any_more(self):
+        for script in ("rm ikigai.db*", "cp ikigai.db copy; mv copy ikigai.db"):
+            with self.subTest(script=script):
+                turn = self.turn_with(script)
+                self.assertEqual(turn.reason, "end_turn")
+                self.assertEqual(self.said(turn),
+                                 [f"{UNSAVED}{self.db}: it was removed or replaced while it was in use"])
+                self.assertIs(turn.messages("assistant")[-1].get("saved"), False)
+                self.assert_saves()
+
+    def test_it_comes_back(self):
+        turn = self.turn_with("mv ikigai.db other; mv other ikigai.db")
+        self.assertEqual(self.said(turn), [])
+        self.assertEqual(self.stored(turn.of("session")[0]["id"])[-1], "assistant")
+
+
 class Full(StoreTest):
     """A disk without room: a file system of its own, and a limit on the size of files."""
 

@@ -347,6 +347,17 @@ static void set_full_safety(ik_sqlite_t *sqlite, bool full)
                  NULL, NULL); /* cannot fail outside of a transaction */
 }
 
+/* Without this check, a file that was removed or replaced would be written on until the end, and
+ * everything be lost then. */
+static res_t check_place(sqlite3 *db)
+{
+    int moved = 0;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved == 0 ? OK
+                      : ERR(SYSTEM, "%s: it was removed or replaced while it was in use",
+                            sqlite3_db_filename(db, "main"));
+}
+
 /* One event of a kind that changes no figure of its session is one statement. */
 static bool is_plain(const ik_store_batch_t *batch)
 {
@@ -359,6 +370,7 @@ res_t ik_sqlite_write(ik_store_t *store, const ik_store_batch_t *batch)
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
     bool full = batch->safety == IK_STORE_FULL;
     if (full) {
+        TRY(check_place(sqlite->db)); /* a system call, beside a wait for the disk */
         set_full_safety(sqlite, true);
     }
     res_t written =
