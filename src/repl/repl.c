@@ -874,13 +874,17 @@ static char *format_db_option(ik_repl_t *repl)
 
 static void say_farewell(ik_repl_t *repl)
 {
-    const ik_session_t *session = ik_workspace_session(repl->workspace);
+    ik_session_t *session = ik_workspace_session(repl->workspace);
     if (session != NULL && ik_workspace_usage(repl->workspace)->turns > 0 && repl->status <= 128) {
         char *option = format_db_option(repl);
+        res_t saved = ik_session_finish(session);
         char *line =
-            ik_sprintf(option, "Resume with: ikigai%s -r %.8s", option, ik_session_id(session));
+            is_ok(&saved)
+                ? ik_sprintf(option, "Resume with: ikigai%s -r %.8s", option,
+                             ik_session_id(session))
+                : ik_sprintf(option, "Not all of this conversation was saved: %s", saved.message);
         ik_view_begin_block(repl->view);
-        ik_repl_say(repl, IK_ROLE_DIM, line);
+        ik_repl_say(repl, is_ok(&saved) ? IK_ROLE_DIM : IK_ROLE_WARNING, line);
         talloc_free(option);
     }
 }

@@ -53,8 +53,7 @@ static int close_session(ik_session_t *session)
     if (session->history == NULL) {
         return 0;
     }
-    session->failed = false;
-    ik_session_flush(session);
+    (void)ik_session_finish(session);
     if (session->claimed) {
         ik_history_release(session->history, session->id);
     }
@@ -286,6 +285,12 @@ res_t ik_session_flush(ik_session_t *session)
     session->waiting_count = 0;
     session->waiting_safety = IK_STORE_NORMAL;
     return OK;
+}
+
+res_t ik_session_finish(ik_session_t *session)
+{
+    session->failed = false;
+    return ik_session_flush(session);
 }
 
 /* Events that are not worth a session before the first message of the user. */

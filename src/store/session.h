@@ -40,6 +40,8 @@ res_t ik_session_append(ik_session_t *session, int64_t agent, ik_msg_t *const *m
 res_t ik_session_store(ik_session_t *session);
 /* Tries to write the events that were kept. Freeing the session does so, too. */
 res_t ik_session_flush(ik_session_t *session);
+/* Tries to flush even if that has just failed. For the end of the program. */
+res_t ik_session_finish(ik_session_t *session);
 
 /* All events of the agent and its ancestors as they were stored; repair them before you send them
  * to a model. */

@@ -1121,6 +1121,15 @@ class ExitTest(CommandTest):
                 t.wait_for("Hello.")
                 self.assertEqual(self.leave(t), 0)
 
+    def test_what_was_not_saved_is_not_offered(self):
+        os.mkdir(os.path.join(self.project, "folder"))
+        t = self.ready([Answer("Hello.")], "--db", "folder")
+        self.enter(t, "hi", "Hello.")
+        self.settle(t)
+        self.assertEqual(self.leave(t), 0)
+        t.wait_for("Not all of this conversation was saved: folder: it is not a regular file")
+        self.assertNotIn("Resume with", "\n".join(t.all_rows()))
+
     def test_it_ends_a_turn(self):
         hostile.sh_tool(os.path.join(self.home, "tools"), "wait_here", "touch started; sleep 300")
         t = self.ready([Answer(calls=[Call("wait_here")])])
