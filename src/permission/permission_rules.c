@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/glob_match.h"
 #include "base/json.h"
+#include "base/json_file.h"
 #include "base/ownership.h"
 #include "base/utf8.h"
 #include "permission/shell_words.h"
@@ -728,23 +729,36 @@ static res_t load_user_file(const ik_permission_rules_t *rules, json_t **root)
     return json_is_object(*root) ? OK : ERR(INVALID, "%s is not a JSON object", rules->user_file);
 }
 
-static res_t save_user_file(const ik_permission_rules_t *rules, json_t *root)
+/* project: the name of a member of "projects"; NULL: the list is for all projects. */
+static res_t save_list(const ik_permission_rules_t *rules, const char *project, const char *key,
+                       const json_t *list)
 {
-    char *text = json_dumps(root, JSON_INDENT(2));
-    char *with_newline = ik_sprintf(NULL, "%s\n", text);
-    res_t saved = ik_file_write_private(rules->user_file, with_newline, strlen(with_newline));
-    talloc_free(with_newline);
+    const char *const path[] = {"projects", project, key, NULL};
+    char *text = json_dumps(list, 0);
+    res_t saved = ik_json_file_set(rules->user_file, project == NULL ? path + 2 : path, text);
     free(text);
     return saved;
 }
 
-/* The member of an object, made if it is missing. NULL: object is none, or key is not UTF-8. */
-static json_t *obtain(json_t *object, const char *key, json_t *(*create)(void))
+/* Adds the rule to the project's list in the user's file, which is root. */
+static res_t keep_rule(const ik_permission_rules_t *rules, const json_t *root, const char *text)
 {
-    if (json_object_get(object, key) == NULL) {
-        json_object_set_new(object, key, create());
+    json_t *projects = json_object_get(root, "projects");
+    json_t *project = json_object_get(projects, rules->project);
+    json_t *list = json_object_get(project, "allow");
+    bool usable = (projects == NULL || json_is_object(projects)) &&
+                  (project == NULL || json_is_object(project)) &&
+                  (list == NULL || json_is_array(list));
+    if (!usable || !ik_utf8_valid(rules->project, strlen(rules->project))) {
+        return ERR(INVALID, "The rule holds until you leave, and is not kept: %s",
+                   usable ? "the path of this project is not UTF-8"
+                          : "projects in permissions.json has another form");
     }
-    return json_object_get(object, key);
+    list = list == NULL ? json_array() : json_incref(list);
+    json_array_append_new(list, json_string(text));
+    res_t saved = save_list(rules, rules->project, "allow", list);
+    json_decref(list);
+    return saved;
 }
 
 res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *text)
@@ -765,15 +779,7 @@ res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *text)
     add_rule(rules, &rule); /* in force even if it cannot be kept */
     res_t changed = load_user_file(rules, &root);
     if (is_ok(&changed)) {
-        json_t *projects = obtain(root, "projects", json_object);
-        json_t *project = obtain(projects, rules->project, json_object);
-        json_t *allow = obtain(project, "allow", json_array);
-        changed = json_array_append_new(allow, json_string(text)) == 0
-                      ? save_user_file(rules, root)
-                      : ERR(INVALID, "The rule holds until you leave, and is not kept: %s",
-                            ik_utf8_valid(rules->project, strlen(rules->project))
-                                ? "projects in permissions.json has another form"
-                                : "the path of this project is not UTF-8");
+        changed = keep_rule(rules, root, text);
     }
     json_decref(root);
     return changed;
@@ -793,7 +799,9 @@ bool ik_permission_rules_at(const ik_permission_rules_t *rules, size_t index,
     return true;
 }
 
-static void remove_from(json_t *list, const char *text)
+/* Removes the rule from a list of the user's file, if it is there. */
+static res_t remove_from(const ik_permission_rules_t *rules, const char *project, const char *key,
+                         json_t *list, const char *text)
 {
     size_t i;
     json_t *value;
@@ -801,9 +809,10 @@ static void remove_from(json_t *list, const char *text)
     {
         if (json_is_string(value) && strcmp(json_string_value(value), text) == 0) {
             json_array_remove(list, i);
-            return;
+            return save_list(rules, project, key, list);
         }
     }
+    return OK;
 }
 
 res_t ik_permission_rules_remove(ik_permission_rules_t *rules, size_t index)
@@ -821,14 +830,13 @@ res_t ik_permission_rules_remove(ik_permission_rules_t *rules, size_t index)
         json_t *project;
         json_object_foreach(projects, path, project)
         {
-            if (rule.of_project && is_here(rules, path)) {
-                remove_from(json_object_get(project, key), rule.text);
+            if (is_ok(&changed) && rule.of_project && is_here(rules, path)) {
+                changed = remove_from(rules, path, key, json_object_get(project, key), rule.text);
             }
         }
         if (!rule.of_project) {
-            remove_from(json_object_get(root, key), rule.text);
+            changed = remove_from(rules, NULL, key, json_object_get(root, key), rule.text);
         }
-        changed = save_user_file(rules, root);
     }
     json_decref(root);
     if (is_ok(&changed)) {

@@ -441,6 +441,34 @@ START_TEST(a_rule_that_cannot_be_kept_is_in_force)
 }
 END_TEST
 
+/* The file may be a link into a folder of configuration files, and its text written by hand. */
+START_TEST(changes_leave_the_rest_of_the_file_alone)
+{
+    static const char text[] = "{\n  \"deny\":[ \"bash(rm *)\" ],\n  \"hosts\": {}\n}\n";
+    char *target = ik_sprintf(ctx, "%s.target", paths.permissions);
+    ck_assert(ik_file_write_private(target, text, strlen(text)).code == IK_ERR_NONE);
+    unlink(paths.permissions);
+    ck_assert_int_eq(symlink(target, paths.permissions), 0);
+    ik_permission_rules_t *rules;
+    char *now;
+    size_t len;
+    struct stat status;
+    ck_assert(ik_permission_rules_load(ctx, &paths, NULL, &rules).code == IK_ERR_NONE);
+    ck_assert(ik_permission_rules_add(rules, "file_write").code == IK_ERR_NONE);
+    ck_assert_int_eq(lstat(paths.permissions, &status), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+    ck_assert(ik_file_read(ctx, target, 4096, &now, &len).code == IK_ERR_NONE);
+    ck_assert(strncmp(now, text, strlen(text) - 3) == 0); /* without "\n}\n" */
+    ck_assert_ptr_nonnull(strstr(now, "\"allow\": [\"file_write\"]"));
+    ck_assert(ik_permission_rules_load(ctx, &paths, NULL, &rules).code == IK_ERR_NONE);
+    ck_assert(ik_permission_rules_remove(rules, 0).code == IK_ERR_NONE); /* the deny rule */
+    ck_assert(ik_file_read(ctx, target, 4096, &now, &len).code == IK_ERR_NONE);
+    ck_assert_ptr_nonnull(strstr(now, "\n  \"deny\":[],\n  \"hosts\": {}"));
+    ck_assert_ptr_nonnull(strstr(now, "\"allow\": [\"file_write\"]"));
+    unlink(paths.permissions);
+}
+END_TEST
+
 START_TEST(malformed_rules)
 {
     static const char *const bad[] = {"", "bash(", "bash()", "bash(x", "(x)", "a b", "bash)"};
@@ -624,6 +652,7 @@ int main(void)
     tcase_add_test(cases, deny_beats_ask_beats_allow);
     tcase_add_test(cases, what_always_adds_matches_the_call_and_no_other);
     tcase_add_test(cases, a_rule_that_cannot_be_kept_is_in_force);
+    tcase_add_test(cases, changes_leave_the_rest_of_the_file_alone);
     tcase_add_test(cases, malformed_rules);
     tcase_add_test(cases, mode_rule_level_and_extra_decide);
     tcase_set_timeout(cases, 60);
