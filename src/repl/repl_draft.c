@@ -29,6 +29,7 @@ struct ik_repl_draft {
     char *found;             /* the file read last; NULL: none, or its text is saved again */
     int lock_fd;             /* on saved; -1: none */
     bool due;                /* there are unsaved changes */
+    bool failed;             /* they could not be saved; the next change or the end tries again */
 };
 
 /* --- files ------------------------------------------------------------------------------- */
@@ -176,12 +177,12 @@ static void forget(char **path, const char *except)
     TALLOC_FREE(*path);
 }
 
-static void save(ik_repl_draft_t *draft, const char *text)
+static bool save(ik_repl_draft_t *draft, const char *text)
 {
     bool is_new = !is_same(draft->path, draft->saved);
     res_t written = write_text(draft, text);
     if (is_err(&written)) {
-        return; /* keeps the older file */
+        return false; /* keeps the older file */
     }
     forget(&draft->saved, draft->path);
     forget(&draft->found, draft->path);
@@ -190,14 +191,16 @@ static void save(ik_repl_draft_t *draft, const char *text)
     if (is_new) {
         remove_oldest(draft);
     }
+    return true;
 }
 
 void ik_repl_draft_save_now(ik_repl_draft_t *draft)
 {
-    if (!draft->due || draft->path == NULL) {
+    if ((!draft->due && !draft->failed) || draft->path == NULL) {
         return;
     }
     draft->due = false;
+    draft->failed = false;
     ik_timer_stop(draft->timer);
     char *text = draft->text(draft->data, draft);
     if (text[0] == '\0') {
@@ -206,7 +209,7 @@ void ik_repl_draft_save_now(ik_repl_draft_t *draft)
         forget(&draft->found, NULL);
         unlock(draft);
     } else {
-        save(draft, text);
+        draft->failed = !save(draft, text);
     }
     talloc_free(text);
 }

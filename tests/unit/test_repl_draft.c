@@ -219,6 +219,20 @@ START_TEST(nothing_runs_while_nothing_changes)
 }
 END_TEST
 
+/* As on a full disk that has room again when the program ends. */
+START_TEST(what_could_not_be_saved_is_saved_later)
+{
+    const char *home = scratch_path("home");
+    ck_assert_int_eq(ik_file_write_private(home, "", 0).code, IK_ERR_NONE);
+    ik_repl_draft_t *draft = open_draft(ONE);
+    type_and_save(draft, "a plan");
+    unlink(home);
+    ck_assert_str_eq(text_of(ONE), "no file");
+    ik_repl_draft_save_now(draft);
+    ck_assert_str_eq(text_of(ONE), "a plan");
+}
+END_TEST
+
 START_TEST(an_empty_one_leaves_no_file)
 {
     ik_repl_draft_t *draft = open_draft(ONE);
@@ -433,6 +447,7 @@ int main(void)
     tcase_add_test(tests, it_is_saved_within_a_second);
     tcase_add_test(tests, who_never_pauses_is_saved_too);
     tcase_add_test(tests, nothing_runs_while_nothing_changes);
+    tcase_add_test(tests, what_could_not_be_saved_is_saved_later);
     tcase_add_test(tests, an_empty_one_leaves_no_file);
     tcase_add_test(tests, it_is_private);
     tcase_add_test(tests, its_name_is_of_folder_and_session);
