@@ -269,7 +269,10 @@ res_t ik_paths_create(const void *ctx, ik_paths_t **out)
     char cwd[PATH_MAX];
     char executable[PATH_MAX];
     if (getcwd(cwd, sizeof(cwd)) == NULL) {
-        return ERR(SYSTEM, "cannot find the working folder: %s", strerror(errno));
+        const char *reason = errno == ENOENT   ? "it was removed; change to another folder"
+                             : errno == ERANGE ? "its path is too long"
+                                               : strerror(errno);
+        return ERR(SYSTEM, "cannot find the working folder: %s", reason);
     }
     ssize_t len = readlink("/proc/self/exe", executable, sizeof(executable));
     bool known = len > 0 && len < (ssize_t)sizeof(executable);

@@ -179,7 +179,17 @@ class Help(IkigaiTest):
         done = subprocess.run(["sh", "-c", 'rmdir "$PWD" && exec "$0" tool list', IKIGAI], cwd=gone,
                               env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stdout), (1, b""))
-        self.assertTrue(done.stderr.startswith(b"ikigai: "), done.stderr)
+        self.assertEqual(done.stderr, b"ikigai: cannot find the working folder: it was removed; change to "
+                                      b"another folder\n")
+
+    def test_a_working_folder_whose_path_is_too_long(self):
+        name = "x" * 250
+        self.addCleanup(subprocess.run, ["rm", "-rf", os.path.join(self.project, name)])
+        down = "while [ ${#PWD} -lt 5000 ]; do mkdir $0 && cd -P $0 || exit; done; exec \"$@\""
+        done = subprocess.run(["bash", "-c", down, name, IKIGAI, "tool", "list"], cwd=self.project,
+                              env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, b"ikigai: cannot find the working folder: its path is too long\n"))
 
 
 class List(IkigaiTest):
