@@ -25,6 +25,7 @@
 enum { FLUSH_MS = 5 };
 enum { READER_MS = 2000 }; /* for a reader that takes nothing after a signal */
 enum { INPUT_MAX = 16 * 1024 * 1024 };
+enum { INPUT_MS = 3000 }; /* without input, before the user is told what is awaited */
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 typedef struct {
@@ -325,9 +326,20 @@ static bool is_piped(void)
            (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
+/* A program that starts this one may leave a pipe open into which it never writes. */
+static void say_what_is_awaited(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    if (poll(&input, 1, INPUT_MS) == 0) {
+        fputs("Waiting for the end of standard input. If there is none to read, use < /dev/null.\n",
+              stderr);
+    }
+}
+
 static res_t read_all(ik_buffer_t *input)
 {
     enum { STEP = 65536 };
+    say_what_is_awaited();
     for (;;) {
         size_t room = ik_buffer_reserve(input, STEP);
         ssize_t got = read(STDIN_FILENO, input->data + input->len, room);

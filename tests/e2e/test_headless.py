@@ -105,6 +105,19 @@ class Prompts(AgentTest):
                          "P\n\na\ufffdb\ufffdc\ufffd")
         self.assertEqual(self.asked("-p", os.fsdecode(b"x\xffy")), "x\ufffdy")
 
+    def test_an_input_that_does_not_come(self):
+        """A parent that leaves a pipe open: what is awaited is said, and the turn begins at its end."""
+        read, write = os.pipe()
+        llm = self.serve([Answer("Yes.")])
+        process = subprocess.Popen([IKIGAI, *self.command("Go")], cwd=self.project, stdin=read,
+                                   env=self.env(**self.connect(llm)), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        os.close(read)
+        self.assertIn("standard input", process.stderr.readline())
+        os.close(write)
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual((process.returncode, out, err), (0, "Yes.\n", ""))
+
     def test_nothing_to_ask(self):
         for args, input in ((["-p", ""], b""), (["-p"], b""), (["-p", " \n\t"], b""),
                             (["-p"], b" \n"), (["-p", ""], b"\n")):
