@@ -229,7 +229,9 @@ static void keep_older_conflicts(ik_undo_task_t *task)
     for (size_t i = 0; i < files.count; i++) {
         const char *path = files.items[i].path;
         if (!is_named(task, path) && !ik_undo_outcome_has_file(&task->outcome.conflicts, path)) {
-            ik_undo_outcome_add_file(task, &task->outcome.conflicts, path, files.items[i].reason);
+            ik_undo_files_t *conflicts = &task->outcome.conflicts;
+            ik_undo_outcome_add_file(task, conflicts, path, files.items[i].reason);
+            conflicts->items[conflicts->count - 1].error = files.items[i].error;
         }
     }
 }

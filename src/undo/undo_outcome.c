@@ -26,6 +26,10 @@ void ik_undo_outcome_append_file(ik_buffer_t *out, const ik_undo_file_t *file)
         ik_buffer_append_text(out, ",\"reason\":");
         ik_json_append_text(out, file->reason);
     }
+    if (file->error != NULL) {
+        ik_buffer_append_text(out, ",\"error\":");
+        ik_json_append_text(out, file->error);
+    }
     ik_buffer_append_byte(out, '}');
 }
 
@@ -75,10 +79,13 @@ ik_undo_files_t ik_undo_outcome_read_files(const void *ctx, const json_t *array)
     json_array_foreach(array, index, file)
     {
         const char *reason = json_string_value(json_object_get(file, "reason"));
+        const char *error = json_string_value(json_object_get(file, "error"));
         char *path = read_path(ctx, file);
         if (path != NULL) {
             ik_undo_outcome_add_file(ctx, &files, path,
                                      reason == NULL ? NULL : ik_strdup(ctx, reason));
+            bool failed = reason != NULL && strcmp(reason, "unavailable") == 0 && error != NULL;
+            files.items[files.count - 1].error = failed ? ik_strdup(ctx, error) : NULL;
         }
     }
     if (files.count > 0) {
@@ -114,18 +121,27 @@ static void append_prompt(ik_buffer_t *out, const char *prompt)
     ik_buffer_append_text(out, start[kept] == '\0' ? "\n" : " …\n");
 }
 
+static const char UNWRITTEN[] = "unwritten"; /* as a reason */
+
+/* reason NULL: any. */
+static bool has_reason(const ik_undo_file_t *file, const char *reason)
+{
+    return reason == NULL || strcmp(file->error != NULL ? UNWRITTEN : file->reason, reason) == 0;
+}
+
 static size_t count_reason(const ik_undo_files_t *files, const char *reason)
 {
     size_t count = 0;
     for (size_t i = 0; i < files->count; i++) {
-        count += reason == NULL || strcmp(files->items[i].reason, reason) == 0;
+        count += has_reason(&files->items[i], reason);
     }
     return count;
 }
 
 bool ik_undo_outcome_can_force(const ik_undo_outcome_t *outcome)
 {
-    return count_reason(&outcome->conflicts, "changed") > 0;
+    return count_reason(&outcome->conflicts, "changed") > 0 ||
+           count_reason(&outcome->conflicts, UNWRITTEN) > 0;
 }
 
 /* A heading and a line for each file with this reason, if there are any. */
@@ -139,9 +155,10 @@ static void append_list(ik_buffer_t *out, const char *heading, const ik_undo_fil
     ik_buffer_append_format(out, heading, count, plural(count));
     for (size_t i = 0; i < files->count; i++) {
         const ik_undo_file_t *file = &files->items[i];
-        if (reason == NULL || strcmp(file->reason, reason) == 0) {
+        if (has_reason(file, reason)) {
             char *name = ik_sanitise_line(NULL, file->path);
-            ik_buffer_append_format(out, "  %s\n", name);
+            ik_buffer_append_format(out, "  %s%s%s\n", name, file->error == NULL ? "" : ": ",
+                                    file->error == NULL ? "" : file->error);
             talloc_free(name);
         }
     }
@@ -167,5 +184,6 @@ char *ik_undo_outcome_describe(const void *ctx, const ik_undo_outcome_t *outcome
     append_list(&text, "Left alone, changed since: %zu file%s\n", &outcome->conflicts, "changed");
     append_list(&text, "Left alone, the contents are gone: %zu file%s\n", &outcome->conflicts,
                 "unavailable");
+    append_list(&text, "Could not be written: %zu file%s\n", &outcome->conflicts, UNWRITTEN);
     return ik_buffer_finish(&text);
 }

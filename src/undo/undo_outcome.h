@@ -11,6 +11,7 @@
 typedef struct {
     const char *path;   /* relative to the folder, absolute outside it; any bytes but NUL */
     const char *reason; /* of a conflict: "changed", "unavailable" */
+    const char *error;  /* of an unavailable one that could not be written: why */
 } ik_undo_file_t;
 
 typedef struct {
@@ -40,7 +41,7 @@ void ik_undo_outcome_add_file(const void *ctx, ik_undo_files_t *files, const cha
                               const char *reason);
 bool ik_undo_outcome_has_file(const ik_undo_files_t *files, const char *path);
 
-/* {"path" or "path_base64", "reason"} */
+/* {"path" or "path_base64", "reason", "error"} */
 void ik_undo_outcome_append_file(ik_buffer_t *out, const ik_undo_file_t *file);
 /* Adds a member to a JSON object that begins with the buffer: an array of such files. */
 void ik_undo_outcome_add_files(ik_buffer_t *object, const char *name, const ik_undo_files_t *files);

@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -342,6 +343,27 @@ class Undo(UndoTest):
         # Redo brings back the user's bytes, which the force has overwritten.
         self.assertEqual(self.redo()["restored"], [{"path": "a.txt"}, {"path": "b.txt"}])
         self.assertEqual(self.files(), {"a.txt": "mine\n", "b.txt": "2\n"})
+
+    def test_files_that_cannot_be_written(self):
+        """The contents are there, and restored as soon as there is room."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+        large = "x" * (3 << 20)
+        for as_json in (True, False):
+            with self.subTest(json=as_json):
+                self.put("large", large)
+                self.turn("Write", bash("echo > large; echo > other"))
+                if as_json:
+                    done = self.undo(status=1, preexec_fn=limit)
+                    self.assertEqual(done["conflicts"], [{"path": "large", "reason": "unavailable",
+                                                          "error": "File too large"}])
+                else:
+                    done = self.session("undo", status=1, preexec_fn=limit)
+                    self.assertIn("Could not be written: 1 file\n  large: File too large\n", done.out)
+                    self.assertIn("--force", done.out)
+                self.assertEqual(self.files(), {"large": "\n"})
+                self.assertEqual(self.undo("--force")["restored"], [{"path": "large"}])
+                self.assertEqual(self.files(), {"large": large})
 
     def test_names_finish_an_undo(self):
         self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
