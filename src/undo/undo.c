@@ -304,7 +304,9 @@ static void conclude(ik_undo_task_t *task)
         task->record != NULL ? task->record->agent == 0 : task->request.keep_conversation;
     add_unrecorded(task);
     keep_older_conflicts(task);
-    if (!task->request.dry_run) {
+    if (task->redo && ik_undo_outcome_has_unwritten(&task->outcome)) {
+        task->outcome.files_only = true; /* not recorded, so that it can be tried again */
+    } else if (!task->request.dry_run) {
         recorded = task->redo ? record_redo(task) : record_undo(task);
     }
     end_task(task, &recorded);

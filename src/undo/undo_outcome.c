@@ -138,10 +138,15 @@ static size_t count_reason(const ik_undo_files_t *files, const char *reason)
     return count;
 }
 
+bool ik_undo_outcome_has_unwritten(const ik_undo_outcome_t *outcome)
+{
+    return count_reason(&outcome->conflicts, UNWRITTEN) > 0;
+}
+
 bool ik_undo_outcome_can_force(const ik_undo_outcome_t *outcome)
 {
     return count_reason(&outcome->conflicts, "changed") > 0 ||
-           count_reason(&outcome->conflicts, UNWRITTEN) > 0;
+           ik_undo_outcome_has_unwritten(outcome);
 }
 
 /* A heading and a line for each file with this reason, if there are any. */

@@ -48,6 +48,8 @@ void ik_undo_outcome_add_files(ik_buffer_t *object, const char *name, const ik_u
 /* Reads such an array, on ctx, sorted by path. */
 ik_undo_files_t ik_undo_outcome_read_files(const void *ctx, const json_t *array);
 
+/* Whether some of the conflicts are files that could not be written. */
+bool ik_undo_outcome_has_unwritten(const ik_undo_outcome_t *outcome);
 /* Whether force would restore some of the conflicts: not those whose contents are gone. */
 bool ik_undo_outcome_can_force(const ik_undo_outcome_t *outcome);
 /* What was done, in a few lines. Text from elsewhere is sanitised. */

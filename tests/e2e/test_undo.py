@@ -365,6 +365,21 @@ class Undo(UndoTest):
                 self.assertEqual(self.undo("--force")["restored"], [{"path": "large"}])
                 self.assertEqual(self.files(), {"large": large})
 
+    def test_a_redo_that_cannot_write_can_be_repeated(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+        large = "x" * (3 << 20)
+        self.turn("Write", bash("head -c 3145728 /dev/zero | tr '\\0' x > large; echo > other"))
+        self.undo()
+        agents = self.agents()
+        done = self.redo(status=1, preexec_fn=limit)
+        self.assertEqual((done["restored"], done["conflicts"]),
+                         ([{"path": "other"}], [{"path": "large", "reason": "unavailable",
+                                                 "error": "File too large"}]))
+        self.assertEqual(self.agents(), agents)
+        self.assertEqual(self.redo()["restored"], [{"path": "large"}])
+        self.assertEqual(self.files(), {"large": large, "other": "\n"})
+
     def test_names_finish_an_undo(self):
         self.turn("First", write("a.txt", "1\n"), write("b.txt", "1\n"))
         self.turn("Second", write("a.txt", "2\n"), write("b.txt", "2\n"))
