@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "tool/tool_search.h"
 #include "workspace/workspace_state.h"
 
 void ik_workspace_free_old_tools(ik_workspace_t *workspace)
@@ -54,6 +55,25 @@ static void say_problems(ik_workspace_t *workspace, const ik_tool_discovery_resu
     workspace->problem_count = found->problem_count;
 }
 
+/* Tools of servers can be searched for; others that do not fit into a request are never sent. */
+static void say_excess(ik_workspace_t *workspace)
+{
+    size_t own = 0;
+    for (size_t i = 0; i < workspace->registry->count; i++) {
+        own += workspace->registry->entries[i]->source != IK_TOOL_SERVER;
+    }
+    if (own > IK_TOOL_SEARCH_MOST) {
+        size_t over = own - IK_TOOL_SEARCH_MOST;
+        char *line =
+            ik_sprintf(workspace,
+                       "%zu of %zu tools %s not sent to the model, because a request holds "
+                       "at most %d. Disable some with tools.NAME.enabled in config.json.",
+                       over, own, over == 1 ? "is" : "are", IK_TOOL_SEARCH_MOST);
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
+        talloc_free(line);
+    }
+}
+
 /* Reports the result of /refresh: unused and hidden tools, changes, and the number of tools. */
 static void say_refreshed(ik_workspace_t *workspace, const ik_tool_discovery_result_t *found,
                           const char *changes)
@@ -93,6 +113,7 @@ static void on_found(void *data)
     workspace->shared.tool_scan_state = found->none ? TOOL_SCAN_FAILED : TOOL_SCAN_COMPLETE;
     workspace->recheck_due = found->remembered > 0 && !workspace->options.unattended;
     say_problems(workspace, found, false);
+    say_excess(workspace);
     if (trust_line != NULL) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, trust_line);
     }

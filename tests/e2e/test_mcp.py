@@ -19,7 +19,7 @@ from cast import Cast
 from fake_llm import Answer, Call, Memory
 from fake_llm import images as wire_images
 from mcp_http_peer import McpHttp
-from support import IKIGAI, PATIENCE, ROOT
+from support import IKIGAI, PATIENCE, ROOT, tool_script
 
 PEER = os.path.join(ROOT, "tests", "mcp_peer.py")
 PNG = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
@@ -823,6 +823,18 @@ class ThoughtfulSearch(McpTest):
 
 
 class Search(McpTest):
+    def test_more_tools_than_a_request_holds(self):
+        """The user is told about tools that never reach the model."""
+        for i in range(120):
+            self.user_tool(f"t{i:03}", tool_script(f"t{i:03}"))
+        turn = self.ask([Answer("Yes.")], config={"tools": {"job": {"enabled": False}}})
+        self.assertEqual(len(sent_tools(turn.llm.requests[0])), 128)
+        self.assertIn("1 of 129 tools is not sent to the model", turn.err)
+        turn = self.ask([Answer("Yes.")], config={"tools": {
+            "job": {"enabled": False}, "todo": {"enabled": False}}})
+        self.assertEqual(len(sent_tools(turn.llm.requests[0])), 128)
+        self.assertNotIn("not sent", turn.err)
+
     def test_many_tools_are_searched_for(self):
         many = many_tools()
         server = self.server({"tools": [*many, "echo"]})
