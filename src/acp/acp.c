@@ -1,5 +1,6 @@
 #include "acp/acp.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -224,7 +225,7 @@ static void stop(ik_acp_t *acp)
 static int take_standard_output(void)
 {
     fflush(stdout);
-    int own = dup(STDOUT_FILENO);
+    int own = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (own < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
         return own < 0 ? STDOUT_FILENO : own;
     }
