@@ -62,7 +62,7 @@ typedef struct {
 const ik_paths_entry_t *ik_paths_entries(size_t *count);
 /* The paths as documentation writes them: "PREFIX/libexec/ikigai", "~/.ikigai/tools". */
 ik_paths_t *ik_paths_create_shown(const void *ctx);
-/* The same for one entry, on ctx. */
+/* One path as documentation writes it, on ctx. */
 char *ik_paths_show(const void *ctx, const ik_paths_entry_t *entry);
 
 /* The facts from which the paths are derived. */
