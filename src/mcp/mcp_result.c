@@ -8,7 +8,7 @@ typedef struct {
     ik_buffer_t text;
     ik_buffer_t images; /* elements of an array */
     size_t blocks;
-    bool for_user; /* the block at hand is meant for the user and for nobody else */
+    bool for_user; /* the current block names the user as its only audience */
 } content_t;
 
 /* Every block begins on a line of its own. */
