@@ -285,9 +285,9 @@ class Watchdogs(AgentTest):
         for name, wire in {"head": Wire(delay_head=60), "body": Wire(delay_body=60)}.items():
             with self.subTest(name):
                 turn = self.ask([Answer("Never", wire=wire), Answer("Done.")],
-                                config={"silence_timeout_seconds": 1})
+                                config={"silence_timeout_seconds": 3})
                 self.assertEqual((turn.text, len(turn.of("retry"))), ("Done.", 1))
-                self.assertIn("1 s", turn.of("retry")[0]["message"])
+                self.assertIn("3 s", turn.of("retry")[0]["message"])
 
     def test_silence_inside_the_answer(self):
         turn = self.ask([Answer("A rather long answer", fragments=6, wire=Wire(stall_after=4))],
@@ -297,8 +297,8 @@ class Watchdogs(AgentTest):
         self.assertEqual(turn.reason, "error")
 
     def test_slow_is_not_silent(self):
-        turn = self.ask([Answer("A rather long answer", fragments=8, wire=Wire(delay_event=0.3))],
-                        config={"silence_timeout_seconds": 1, "idle_stream_seconds": 1})
+        turn = self.ask([Answer("A rather long answer", fragments=8, wire=Wire(delay_event=0.5))],
+                        config={"silence_timeout_seconds": 3, "idle_stream_seconds": 3})
         self.assertEqual(turn.text, "A rather long answer")
 
 
@@ -308,7 +308,7 @@ class Pings:
     def test_nothing_but_pings(self):
         ping = b'event: ping\ndata: {"type": "ping"}\n\n' if self.format == "anthropic" \
             else b": ping\n\n"
-        idle = {"idle_stream_seconds": 1}
+        idle = {"idle_stream_seconds": 3}
         wire = Wire(stall_after=1, stall_with=ping, stall_interval=0.05)
         turn = self.ask([Answer("Never", wire=wire), Answer("Done.")], config=idle)
         self.assertEqual((turn.text, len(turn.of("retry"))), ("Done.", 1))
