@@ -95,7 +95,8 @@ class Policy(Sandbox):
         self.user_tool("spy", tool_script("spy", '''printf '{"key":"%s","other":"%s","home":"%s"}' \
             "$OPENAI_API_KEY" "$ANTHROPIC_API_KEY" "$HOME"'''))
         self.user_tool("off", tool_script("off"))
-        self.config({"tools": {"off": {"enabled": False}},
+        # A tool that a busy machine did not start in time would look like another policy.
+        self.config({"tools": {"off": {"enabled": False}}, "schema_timeout_ms": 60000,
                      "providers": {"box": {"base_url": "http://box:1", "api_key_env": "BOX_KEY"}}})
         self.keys = {"ANTHROPIC_API_KEY": SECRET, "BOX_KEY": SECRET}
 
@@ -156,8 +157,9 @@ def main():
         for what, text in attacks(quick):
             policy.config(text, "project")
             tried += 1
-            if policy.differs(before, policy.policy()):
-                bad.append((what, text))
+            seen = policy.policy()
+            if policy.differs(before, seen):
+                bad.append((what, text, seen))
         policy.clear()
         planted, planted_bad = plant(policy, before)
         # The harmless ones do work, or nothing would have been proved.
@@ -166,8 +168,8 @@ def main():
         after = policy.policy()
         alive = all(re.search(rf"(?m)^  {k} +{re.escape(v[1])} \(project\)$", after[0])
                     for k, v in HARMLESS.items()) and "grep" not in after[2]
-    for what, text in bad:
-        print(f"honoured: {what}: {text}")
+    for what, text, seen in bad:
+        print(f"honoured: {what}: {text}\n{seen}\ninstead of\n{before}")
     for name in planted_bad:
         print(f"honoured: planted file {name}")
     if uncovered:
