@@ -6,11 +6,6 @@
 #include "base/sanitiser.h"
 #include "command/command_list.h"
 
-static const char *name_effect(ik_permission_effect_t effect)
-{
-    return effect == IK_PERMISSION_DENY ? "deny" : effect == IK_PERMISSION_ASK ? "ask" : "allow";
-}
-
 /* The text with its control characters, which the screen would leave out. */
 static char *write_out(const void *ctx, const char *rule)
 {
@@ -24,7 +19,7 @@ static void list(ik_command_host_t *host, const ik_command_args_t *args)
     size_t count = 0;
     for (; ik_permission_rules_at(rules, count, &rule); count++) {
         host->screen->print_line(host, ik_sprintf(args, "%zu  %-5s  %s  (%s)", count + 1,
-                                                  name_effect(rule.effect),
+                                                  ik_permission_rules_list_name(rule.effect),
                                                   write_out(args, rule.rule), rule.source));
     }
     host->screen->print_line(
@@ -54,7 +49,7 @@ static void remove_rule(ik_command_host_t *host, const ik_command_args_t *args)
         return;
     }
     char *text = write_out(args, rule.rule);
-    const char *effect = name_effect(rule.effect);
+    const char *effect = ik_permission_rules_list_name(rule.effect);
     res_t removed = ik_permission_rules_remove(rules, (size_t)number - 1);
     if (is_err(&removed)) {
         host->screen->fail(host, removed.message);

@@ -23,6 +23,9 @@ typedef enum {
     IK_PERMISSION_DENY,
 } ik_permission_effect_t;
 
+/* The list of a file that holds the rules of this effect: "deny", "ask" or "allow". */
+const char *ik_permission_rules_list_name(ik_permission_effect_t effect);
+
 /* What a call asks for beyond its confinement, with its escalation parameter. */
 typedef enum {
     IK_PERMISSION_NOTHING,
@@ -38,10 +41,10 @@ typedef struct {
 } ik_permission_call_t;
 
 /* Reads both files; a missing one has no rules. IK_ERR_INVALID names the file and the fault.
- * Warnings, on ctx, concern unknown keys. allowed are the values of --allow, NULL-terminated; may
- * be NULL. */
+ * allowed are the values of --allow, NULL-terminated; may be NULL. */
 res_t ik_permission_rules_load(const void *ctx, const ik_paths_t *paths, const char *const *allowed,
                                ik_permission_rules_t **out);
+/* What was ignored in the files: unknown keys, and every fault of the project's file. */
 size_t ik_permission_rules_warnings(const ik_permission_rules_t *rules, const char *const **out);
 
 /* Whether text is a rule; fault, on ctx, says why not. */
