@@ -59,6 +59,11 @@ void *ik_alloc_resize(const void *ctx, void *pointer, size_t size, size_t count,
     return check(_talloc_realloc(ctx, pointer, bytes == 0 ? 1 : bytes, name));
 }
 
+void *ik_alloc_take(void *object)
+{
+    return talloc_steal(NULL, object);
+}
+
 char *ik_strdup(const void *ctx, const char *text)
 {
     return check(talloc_strdup(ctx, text));

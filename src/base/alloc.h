@@ -28,6 +28,10 @@ void *ik_alloc_named(const void *ctx, size_t size, const char *name);
 void *ik_alloc_array(const void *ctx, size_t size, size_t count, const char *name);
 void *ik_alloc_resize(const void *ctx, void *pointer, size_t size, size_t count, const char *name);
 
+/* Takes an object from its parent and returns it. An object that frees itself after its callback is
+ * taken before, because the callback may free the parent. */
+void *ik_alloc_take(void *object);
+
 char *ik_strdup(const void *ctx, const char *text);
 /* Copies exactly len bytes, NUL bytes included, and terminates them. */
 char *ik_strndup(const void *ctx, const char *text, size_t len);

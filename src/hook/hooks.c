@@ -156,7 +156,7 @@ static void finish(run_t *run)
         bool explained = strcmp(plain, run->outcome.reason) != 0;
         notice(run, explained ? ik_sprintf(run, "%s: %s", plain, run->outcome.reason) : plain);
     }
-    talloc_steal(NULL, run); /* on_end may free the context */
+    ik_alloc_take(run); /* on_end may free the context */
     run->on_end(run->data, &run->outcome);
     talloc_free(run);
 }

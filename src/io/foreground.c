@@ -69,7 +69,7 @@ static void on_ended(void *data)
     stop_ignoring_keys(foreground);
     /* on_end may free the owner. */
     talloc_set_destructor(foreground, (int (*)(ik_foreground_t *))NULL);
-    talloc_steal(NULL, foreground);
+    ik_alloc_take(foreground);
     foreground->on_end(foreground->data, status);
     talloc_free(foreground);
 }

@@ -312,7 +312,7 @@ static void finish(ik_process_t *process)
     unlink_process(process);
     /* on_end may free the owner; the process and its result must outlive that. */
     talloc_set_destructor(process, (int (*)(ik_process_t *))NULL);
-    talloc_steal(NULL, process);
+    ik_alloc_take(process);
     ik_timer_stop(process->timer);
     process->on_end(process->data, &process->result);
     talloc_free(process);

@@ -66,7 +66,7 @@ static void finish(form_t *form, const char *action)
     char *text = ik_json_format(form, result);
     json_decref(result);
     form->done = true;
-    talloc_steal(NULL, form); /* the callback may free its parent */
+    ik_alloc_take(form); /* the callback may free its parent */
     form->on_done(form->data, text);
     if (form->returned && !form->asking) {
         talloc_free(form);

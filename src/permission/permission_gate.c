@@ -43,7 +43,7 @@ static void give_verdict(decision_t *decision, const ik_call_verdict_t *verdict)
     given.arguments_len = decision->rewritten == NULL ? 0 : decision->call.arguments_len;
     given.said = decision->said;
     decision->decided = true;
-    talloc_steal(NULL, decision); /* on_verdict may free the context */
+    ik_alloc_take(decision); /* on_verdict may free the context */
     decision->on_verdict(decision->data, &given);
     if (decision->returned) {
         talloc_free(decision);

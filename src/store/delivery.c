@@ -664,7 +664,7 @@ static void on_inquiry_timer(void *data)
     res_t result = end_inquiry(inquiry, &question);
     /* on_answer may free the owner of the inquiry. */
     talloc_set_destructor(inquiry, (int (*)(ik_delivery_inquiry_t *))NULL);
-    talloc_steal(NULL, inquiry);
+    ik_alloc_take(inquiry);
     inquiry->on_answer(inquiry->data, &result, question);
     talloc_free(inquiry);
 }

@@ -344,7 +344,7 @@ static void on_answer(void *data, const res_t *answered, void *asked)
     unlink_started(started);
     /* The callback may free the owner of the question. */
     talloc_set_destructor(started, (int (*)(ik_history_question_t *))NULL);
-    talloc_steal(NULL, started);
+    ik_alloc_take(started);
     res_t result = settle(started->history, &started->question, asked, answered);
     started->question->kind->report(started, &result);
     talloc_free(started->question);

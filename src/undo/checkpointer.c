@@ -231,7 +231,7 @@ static void deliver(segment_t *segment, const res_t *result)
         add_notice(checkpointer, text);
         talloc_free(text);
     }
-    char *notice = talloc_steal(NULL, checkpointer->notice);
+    char *notice = ik_alloc_take(checkpointer->notice);
     checkpointer->notice = NULL;
     segment->on_taken(segment->data, &(ik_checkpoint_t){.states = segment->states,
                                                         .count = segment->count,

@@ -86,7 +86,7 @@ void ik_undo_append_text(ik_buffer_t *out, const json_t *answer)
 static void end_task(ik_undo_task_t *task, const res_t *result)
 {
     res_t ended = *result;
-    talloc_steal(NULL, task); /* on_end may free its owner */
+    ik_alloc_take(task); /* on_end may free its owner */
     if (task->on_diff != NULL) {
         task->on_diff(task->data, &ended, is_ok(&ended) ? task->answer : NULL);
     } else {

@@ -219,7 +219,7 @@ static bool take_line(ik_workspace_member_t *member)
         return false;
     }
     if (!command && workspace->greeting_stop != NULL) {
-        char *why = talloc_steal(NULL, workspace->greeting_stop);
+        char *why = ik_alloc_take(workspace->greeting_stop);
         workspace->greeting_stop = NULL;
         block_line(member, 0, why);
         talloc_free(why);

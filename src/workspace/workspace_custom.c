@@ -150,7 +150,7 @@ void ik_workspace_send_custom(ik_workspace_member_t *member)
         return;
     }
     if (workspace->greeting_stop != NULL) {
-        char *why = talloc_steal(NULL, workspace->greeting_stop);
+        char *why = ik_alloc_take(workspace->greeting_stop);
         workspace->greeting_stop = NULL;
         on_checked(custom, why);
         talloc_free(why);

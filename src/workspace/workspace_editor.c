@@ -37,7 +37,7 @@ static int give_up(decision_t *decision)
 static void pass_on(decision_t *decision, const ik_call_verdict_t *verdict)
 {
     decision->decided = true;
-    talloc_steal(NULL, decision); /* on_verdict may free the context */
+    ik_alloc_take(decision); /* on_verdict may free the context */
     decision->on_verdict(decision->data, verdict);
     if (decision->returned) {
         talloc_free(decision);
