@@ -184,9 +184,7 @@ static void on_tool_end(void *data, const ik_tool_result_t *result)
     ik_call_batch_t *batch = call->batch;
     ik_hooks_t *hooks = batch->options.shared->hooks;
     call->run = NULL;
-    call->ended = ik_new(batch, ik_tool_result_t);
-    *call->ended = *result;
-    talloc_steal(call->ended, result->owner);
+    call->ended = ik_tool_result_take(batch, result);
     if (batch->interrupted || !is_followed(call)) {
         settle(call);
         return;

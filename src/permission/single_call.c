@@ -51,9 +51,7 @@ static void on_tool_end(void *data, const ik_tool_result_t *result)
 {
     ik_single_call_t *call = data;
     call->running = NULL; /* frees itself when this returns */
-    call->result = ik_new(call, ik_tool_result_t);
-    *call->result = *result;
-    talloc_steal(call->result, result->owner);
+    call->result = ik_tool_result_take(call, result);
     if (call->entry == NULL ||
         !ik_hooks_any(call->options.hooks, IK_HOOK_AFTER_TOOL, call->entry->name)) {
         ik_timer_start(call->soon, 0);

@@ -30,7 +30,7 @@ typedef struct {
     char *copy;
     bool saved;    /* the disk has what the editor has */
     void *running; /* the external call; NULL: none */
-    ik_tool_result_t result;
+    ik_tool_result_t *result;
 } call_t;
 
 /* --- files ------------------------------------------------------------------------------- */
@@ -123,13 +123,14 @@ static int remove_copy(call_t *call)
 static void deliver(void *data)
 {
     call_t *call = data;
-    call->request.on_end(call->request.data, &call->result);
+    call->request.on_end(call->request.data, call->result);
 }
 
 static void fail(call_t *call, const char *code, const char *why)
 {
-    call->result = (ik_tool_result_t){.owner = talloc_new(call)};
-    call->result.envelope = ik_tool_wrap_refusal(call->result.owner, code, why);
+    call->result = ik_new(call, ik_tool_result_t);
+    call->result->owner = talloc_new(call);
+    call->result->envelope = ik_tool_wrap_refusal(call->result->owner, code, why);
 }
 
 /* Runs the call on the disk. */
@@ -190,8 +191,7 @@ static void on_copy_end(void *data, const ik_tool_result_t *result)
     char *text;
     size_t len;
     call->running = NULL; /* freed with the call */
-    call->result = *result;
-    talloc_steal(call, result->owner);
+    call->result = ik_tool_result_take(call, result);
     if (!call->changes || !has_changed(result)) {
         deliver(call);
         return;

@@ -13,6 +13,14 @@ struct ik_tool_call {
     ik_timer_t *deliver;   /* delivers made from the loop */
 };
 
+ik_tool_result_t *ik_tool_result_take(const void *ctx, const ik_tool_result_t *result)
+{
+    ik_tool_result_t *taken = ik_new(ctx, ik_tool_result_t);
+    *taken = *result;
+    talloc_steal(taken, result->owner);
+    return taken;
+}
+
 static void on_progress(void *data, const char *text, size_t len)
 {
     ik_tool_call_t *call = data;
@@ -92,13 +100,10 @@ static void on_blocking_progress(void *data, const char *text, size_t len)
     }
 }
 
-/* An envelope can have megabytes, so it is stolen, not copied. */
 static void on_blocking_end(void *data, const ik_tool_result_t *result)
 {
     blocking_t *blocking = data;
-    blocking->result = ik_new(blocking->ctx, ik_tool_result_t);
-    *blocking->result = *result;
-    talloc_steal(blocking->result, result->owner);
+    blocking->result = ik_tool_result_take(blocking->ctx, result);
     blocking->done = true;
 }
 

@@ -38,7 +38,7 @@ static inline size_t ik_tool_max_output(const ik_tool_context_t *context)
 
 typedef struct {
     char *envelope; /* exactly what the model gets */
-    void *owner;    /* the talloc parent of the texts; steal it to keep them */
+    void *owner;    /* the talloc parent of the texts (ik_tool_result_take) */
     bool success;   /* tool_success of the envelope */
     /* What a successful tool wrote to stderr, as UTF-8 and bounded, for the user and not for the
      * model. NULL: nothing, or it is in the envelope. */
@@ -50,6 +50,10 @@ typedef struct {
     int64_t max_rss_kb;
     ik_msg_completions_t completions; /* what a model answered to the tool; texts on owner */
 } ik_tool_result_t;
+
+/* Keeps a result beyond its callback, on ctx. An envelope can have megabytes, so the texts are
+ * taken over, not copied. */
+ik_tool_result_t *ik_tool_result_take(const void *ctx, const ik_tool_result_t *result);
 
 typedef struct {
     const char *name;      /* as the model wrote it */
