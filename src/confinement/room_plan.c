@@ -87,12 +87,13 @@ static mode_t kind_of(const char *path)
 
 /* --- steps ------------------------------------------------------------------------------- */
 
+/* The text is the plan's. */
 static void add_text(ik_room_plan_t *plan, char *text)
 {
     if ((plan->count & (plan->count + 1)) == 0) {
         plan->steps = ik_resize_array(plan, plan->steps, const char *, 2 * plan->count + 2);
     }
-    plan->steps[plan->count++] = talloc_steal(plan->steps, text);
+    plan->steps[plan->count++] = text;
     plan->steps[plan->count] = NULL;
 }
 

@@ -314,11 +314,11 @@ static void leave_out(ik_mcp_tools_t *tools, const char *what)
     }
 }
 
+/* The schema is a child of tools. */
 static void append(ik_mcp_tools_t *tools, const char *name, char *schema)
 {
     tools->list = ik_resize_array(tools, tools->list, ik_mcp_tool_t, tools->count + 1);
-    tools->list[tools->count++] =
-        (ik_mcp_tool_t){.tool = ik_strdup(tools, name), .schema = talloc_steal(tools, schema)};
+    tools->list[tools->count++] = (ik_mcp_tool_t){.tool = ik_strdup(tools, name), .schema = schema};
 }
 
 void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool)

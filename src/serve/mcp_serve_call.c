@@ -83,13 +83,12 @@ void ik_mcp_serve_call_end(ik_mcp_serve_call_t *call, const char *result)
 static void on_end(void *data, const ik_tool_result_t *result)
 {
     ik_mcp_serve_call_t *call = data;
-    char *text = ik_mcp_serve_format_call(NULL, result, call->server->context.images, call->modern);
+    char *text = ik_mcp_serve_format_call(call, result, call->server->context.images, call->modern);
     if (call->grant != NULL) {
-        call->result = talloc_steal(call, text);
-        return;
+        call->result = text;
+    } else {
+        ik_mcp_serve_call_end(call, text);
     }
-    ik_mcp_serve_call_end(call, text);
-    talloc_free(text);
 }
 
 void ik_mcp_serve_call_refuse(ik_mcp_serve_call_t *call, const char *why)

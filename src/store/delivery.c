@@ -165,10 +165,13 @@ static void post_word(post_t *post, word_t *word)
     wake_loop(post);
 }
 
-static void say(post_t *post, char *line)
+__attribute__((format(printf, 2, 3))) static void say(post_t *post, const char *format, ...)
 {
+    va_list args;
     word_t *word = ik_new(NULL, word_t);
-    word->line = talloc_steal(word, line);
+    va_start(args, format);
+    word->line = ik_vsprintf(word, format, args);
+    va_end(args);
     post_word(post, word);
 }
 
@@ -220,10 +223,10 @@ static void on_failure(post_t *post, const res_t *failure)
     post->tried_ms = ik_clock_now_ms();
     if (!post->reported_away && !post->stop) {
         post->reported_away = true;
-        say(post, ik_sprintf(NULL,
-                             "The shared history is out of reach (%s). Everything is kept in %s "
-                             "and delivered later.",
-                             failure->message, post->file));
+        say(post,
+            "The shared history is out of reach (%s). Everything is kept in %s and delivered "
+            "later.",
+            failure->message, post->file);
     }
     set_away(post, true);
 }
@@ -233,7 +236,7 @@ static void on_success(post_t *post)
     set_away(post, false);
     if (post->reported_away) {
         post->reported_away = false;
-        say(post, ik_strdup(NULL, "The shared history is back; nothing was lost."));
+        say(post, "The shared history is back; nothing was lost.");
     }
 }
 
@@ -343,11 +346,11 @@ static res_t ask_about_withheld(post_t *post, const char *server)
         word->withheld = count;
         post_word(post, word);
     } else if (consent == IK_STORE_SHARE_UNDECIDED) {
-        say(post, ik_sprintf(NULL,
-                             "%lld earlier session%s of this machine stay%s here: `ikigai session "
-                             "deliver --all` delivers %s to the shared history, too.",
-                             (long long)count, count == 1 ? "" : "s", count == 1 ? "s" : "",
-                             count == 1 ? "it" : "them"));
+        say(post,
+            "%lld earlier session%s of this machine stay%s here: `ikigai session deliver --all` "
+            "delivers %s to the shared history, too.",
+            (long long)count, count == 1 ? "" : "s", count == 1 ? "s" : "",
+            count == 1 ? "it" : "them");
         return ik_store_sqlite_set_consent(post->local, server, IK_STORE_SHARE_NOTIFIED);
     }
     return OK;
@@ -389,10 +392,8 @@ static res_t part_ways(post_t *post, const res_t *conflict)
         snprintf(word->from, sizeof(word->from), "%s", from);
         snprintf(word->to, sizeof(word->to), "%s", to);
         post_word(post, word);
-        say(post, ik_sprintf(NULL,
-                             "Session %s was continued elsewhere, too; what was said here is "
-                             "session %s now.",
-                             from, to));
+        say(post, "Session %s was continued elsewhere, too; what was said here is session %s now.",
+            from, to);
     }
     talloc_free(to);
     return renamed;

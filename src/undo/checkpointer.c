@@ -245,7 +245,7 @@ static void keep_state(segment_t *segment)
 {
     const take_t *take = segment->take;
     if (take->state != NULL && !(take->limited && !take->named)) {
-        segment->states[segment->count++] = talloc_steal(segment, segment->take->state);
+        segment->states[segment->count++] = ik_strdup(segment, take->state);
     }
     TALLOC_FREE(segment->take);
 }

@@ -684,26 +684,28 @@ static res_t confirm_host(ik_workspace_t *workspace, const ik_target_t *target)
     if (provider->api_key == NULL || provider->key_held) {
         return OK; /* there is nothing to ask, or it was asked */
     }
-    char *origin = ik_key_host_to_confirm(workspace, workspace->options.paths, provider);
-    if (origin == NULL) {
+    host_question_t *asked = ik_new(workspace, host_question_t);
+    asked->workspace = workspace;
+    asked->provider = provider;
+    asked->origin = ik_key_host_to_confirm(asked, workspace->options.paths, provider);
+    if (asked->origin == NULL) {
+        talloc_free(asked);
         return OK;
     }
-    char *text = describe_host(workspace, provider, origin);
+    char *text = describe_host(asked, provider, asked->origin);
     if (workspace->options.unattended) {
-        return ERR(INVALID,
-                   "%s; nothing was sent. To allow it, start ikigai in a terminal, or add it to "
-                   "hosts in %s",
-                   text, workspace->options.paths->permissions);
+        res_t refused = ERR(INVALID,
+                            "%s; nothing was sent. To allow it, start ikigai in a terminal, or "
+                            "add it to hosts in %s",
+                            text, workspace->options.paths->permissions);
+        talloc_free(asked);
+        return refused;
     }
     provider->key_held = true;
-    host_question_t *asked = ik_new(workspace, host_question_t);
-    *asked = (host_question_t){
-        .workspace = workspace, .provider = provider, .origin = talloc_steal(asked, origin)};
     char *question = ik_sprintf(asked, "%s. Send it?", text);
     ik_workspace_ask(workspace,
                      &(ik_question_t){.text = question, .choices = choices, .fallback = 1},
                      on_host_answer, asked);
-    talloc_free(text);
     return OK;
 }
 
