@@ -133,8 +133,9 @@ bool ik_acp_servers_read(const void *ctx, ik_json_span_t params, ik_config_serve
     return true;
 }
 
-void ik_acp_servers_use(ik_config_t *config, const ik_config_servers_t *servers)
+void ik_acp_servers_adopt(ik_config_t *config, ik_config_servers_t *servers)
 {
+    talloc_steal(config, servers); /* the entries that are added are its children */
     if (config->servers == NULL && servers->count > 0) {
         config->servers = ik_new(config, ik_config_servers_t);
     }

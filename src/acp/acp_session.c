@@ -211,7 +211,7 @@ static ik_acp_session_t *create_session(ik_acp_t *acp, const char *folder, const
     res_t loaded = ik_config_load_again(session, session->paths, options->flags, options->config,
                                         &session->config);
     ik_config_scrub_environment(session->config);
-    ik_acp_servers_use(session->config, talloc_steal(session->config, servers));
+    ik_acp_servers_adopt(session->config, servers);
     if (is_err(&loaded)) {
         session->failure = ik_strdup(session, loaded.message);
     }

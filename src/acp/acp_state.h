@@ -188,8 +188,8 @@ extern const ik_command_screen_t ik_acp_screen;
 
 /* Reads mcpServers of the params, on ctx. false: it is not as the protocol says. */
 bool ik_acp_servers_read(const void *ctx, ik_json_span_t params, ik_config_servers_t **out);
-/* Adds them, which live as long, to those of the configuration. */
-void ik_acp_servers_use(ik_config_t *config, const ik_config_servers_t *servers);
+/* Adds them to those of the configuration, which owns them from now on. */
+void ik_acp_servers_adopt(ik_config_t *config, ik_config_servers_t *servers);
 
 /* --- acp_history.c: */
 

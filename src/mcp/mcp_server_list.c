@@ -80,7 +80,7 @@ void ik_mcp_server_unsubscribe(ik_mcp_server_t *server)
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-static void finish_list(ik_mcp_server_t *server)
+static void take_list(ik_mcp_server_t *server)
 {
     ik_mcp_tools_t *listed = server->listed;
     const ik_mcp_tools_t *old = server->facts.tools;
@@ -179,7 +179,7 @@ static void on_page(void *data, const ik_rpc_answer_t *answer)
     } else if (!json_is_array(tools)) {
         ik_mcp_server_fail_list(server, "its answer to tools/list has no tools");
     } else if (!json_is_string(cursor)) {
-        finish_list(server);
+        take_list(server);
     } else if (server->cursor_count >= PAGES_MAX) {
         ik_mcp_server_fail_list(server, "its list of tools does not end");
     } else if (!is_new_cursor(server, json_string_value(cursor))) {
@@ -217,6 +217,6 @@ void ik_mcp_server_begin_list(ik_mcp_server_t *server)
     if (server->has_tools) {
         ask_page(server, NULL);
     } else {
-        finish_list(server);
+        take_list(server);
     }
 }

@@ -37,13 +37,21 @@ static size_t find(const ik_tool_registry_t *registry, const char *name, bool *f
     return *found ? high : low;
 }
 
-static ik_tool_registry_entry_t *create_entry(ik_tool_registry_t *registry, const char *path,
-                                              const char *origin, ik_tool_source_t source,
-                                              bool cached, ik_tool_schema_t *schema)
+/* An entry for the tool of a schema, which it takes over. */
+static ik_tool_registry_entry_t *adopt_schema(ik_tool_registry_t *registry,
+                                              ik_tool_schema_t *schema)
 {
     ik_tool_registry_entry_t *entry = ik_new(registry, ik_tool_registry_entry_t);
     entry->schema = talloc_steal(entry, schema);
     entry->name = schema->name;
+    return entry;
+}
+
+static ik_tool_registry_entry_t *create_entry(ik_tool_registry_t *registry, const char *path,
+                                              const char *origin, ik_tool_source_t source,
+                                              bool cached, ik_tool_schema_t *schema)
+{
+    ik_tool_registry_entry_t *entry = adopt_schema(registry, schema);
     entry->runner =
         ik_tool_editor_serves(entry->name, source) ? &ik_tool_editor_runner : &ik_tool_external;
     entry->path = ik_strdup(entry, path);
@@ -90,9 +98,7 @@ void ik_tool_registry_add_server(ik_tool_registry_t *registry, const ik_tool_run
 {
     bool found;
     size_t at = find(registry, schema->name, &found);
-    ik_tool_registry_entry_t *entry = ik_new(registry, ik_tool_registry_entry_t);
-    entry->schema = talloc_steal(entry, schema);
-    entry->name = schema->name;
+    ik_tool_registry_entry_t *entry = adopt_schema(registry, schema);
     entry->runner = runner;
     entry->peer = peer;
     entry->server = ik_strdup(entry, server);

@@ -379,14 +379,14 @@ static segment_t *create_segment(const void *ctx, ik_checkpointer_t *checkpointe
 
 /* --- the interface ------------------------------------------------------------------------- */
 
-/* Returns the state that is being recorded for the agent; NULL: none. */
-static take_t *take_expected(ik_checkpointer_t *checkpointer, int64_t agent)
+/* The state that is being recorded for the agent, on ctx from now on; NULL: none. */
+static take_t *take_expected(const void *ctx, ik_checkpointer_t *checkpointer, int64_t agent)
 {
     for (size_t i = 0; i < checkpointer->expected_count; i++) {
         if (checkpointer->expected[i].agent == agent) {
             take_t *take = checkpointer->expected[i].take;
             checkpointer->expected[i] = checkpointer->expected[--checkpointer->expected_count];
-            return take;
+            return talloc_steal(ctx, take);
         }
     }
     return NULL;
@@ -399,7 +399,7 @@ static void expect(void *data, int64_t agent, const ik_tool_registry_entry_t *en
         (checkpointer->seen && !may_change_any(entry))) {
         return;
     }
-    take_t *take = take_expected(checkpointer, agent);
+    take_t *take = take_expected(checkpointer, checkpointer, agent);
     bool serves =
         take != NULL && (take->run != NULL || ik_clock_now_ms() - take->started_ms <= FRESH_MS);
     if (!serves) {
@@ -417,12 +417,12 @@ static void *begin(void *data, const void *ctx, const ik_call_t *calls, size_t c
                    ik_checkpoint_fn on_begun, void *begun_data)
 {
     ik_checkpointer_t *checkpointer = data;
-    take_t *take = count == 0 ? NULL : take_expected(checkpointer, calls[0].agent);
     segment_t *segment = create_segment(ctx, checkpointer, calls, count);
+    take_t *take = count == 0 ? NULL : take_expected(segment, checkpointer, calls[0].agent);
     segment->on_taken = on_begun;
     segment->data = begun_data;
     if (segment->whole && take != NULL) {
-        segment->take = talloc_steal(segment, take);
+        segment->take = take;
         take->on_end = on_expected;
         take->data = segment;
     } else {

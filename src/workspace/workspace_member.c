@@ -68,7 +68,7 @@ void ik_workspace_create_root(ik_workspace_t *workspace)
     ik_workspace_add_member(workspace->focus);
 }
 
-void ik_workspace_move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
+void ik_workspace_adopt_queue(ik_workspace_member_t *to, ik_workspace_member_t *from)
 {
     to->queue =
         ik_resize_array(to, to->queue, ik_workspace_line_t, to->queue_count + from->queue_count);
@@ -506,7 +506,7 @@ res_t ik_workspace_replace_focus(ik_workspace_t *workspace, int64_t number)
     member->mode = old->mode;
     member->mode_chosen = old->mode_chosen;
     ik_workspace_apply_mode(member);
-    ik_workspace_move_queue(member, old);
+    ik_workspace_adopt_queue(member, old);
     remove_member(workspace, old);
     ik_workspace_add_member(member);
     workspace->focus = member;

@@ -48,7 +48,7 @@ void ik_workspace_begin_session(ik_workspace_t *workspace)
     ik_workspace_member_t *root = ik_workspace_create_member(workspace, IK_STORE_ROOT_AGENT);
     root->mode = workspace->focus->mode;
     root->mode_chosen = workspace->focus->mode_chosen;
-    ik_workspace_move_queue(root, workspace->focus);
+    ik_workspace_adopt_queue(root, workspace->focus);
     ik_workspace_part_session(workspace, "clear");
     ik_workspace_drop_session(workspace);
     workspace->usage = (ik_workspace_usage_t){.usage = IK_USAGE_NONE, .cost = -1};
@@ -96,7 +96,7 @@ static void take_session(opening_t *opening, ik_session_t *session, ik_workspace
 {
     ik_workspace_t *workspace = opening->workspace;
     const ik_store_agents_t *agents = ik_session_agents(session);
-    ik_workspace_move_queue(member, workspace->focus);
+    ik_workspace_adopt_queue(member, workspace->focus);
     ik_workspace_part_session(workspace, "resume");
     ik_workspace_drop_session(workspace);
     workspace->session = session;

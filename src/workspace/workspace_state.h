@@ -168,7 +168,7 @@ void ik_workspace_create_root(ik_workspace_t *workspace);
 void ik_workspace_add_member(ik_workspace_member_t *member);
 ik_workspace_member_t *ik_workspace_find_member(const ik_workspace_t *workspace, int64_t number);
 /* Moves the queued lines to a member that takes the place of another one. */
-void ik_workspace_move_queue(ik_workspace_member_t *to, ik_workspace_member_t *from);
+void ik_workspace_adopt_queue(ik_workspace_member_t *to, ik_workspace_member_t *from);
 /* Loads the agent of a member from its log. */
 res_t ik_workspace_load_agent(ik_workspace_member_t *member, ik_session_t *session);
 /* Creates the agent of a sub-agent. body, which may be NULL, replaces the built-in prompt; tools,
