@@ -147,7 +147,7 @@ static void measure(const void *ctx, const format_t *format, int rounds, size_t 
 {
     static double whole[SAMPLES_MAX];
     static double next[SAMPLES_MAX];
-    ik_models_t *models = ik_models_create(ctx);
+    ik_models_t *models = ik_models_create_for_day(ctx, "2026-01-01");
     ik_config_provider_t config = {
         .name = "fake", .type = (int)format->type, .base_url = "http://127.0.0.1", .api_key = "k"};
     ik_target_t target = {.config = &config, .provider = format->provider, .model = format->model};

@@ -528,11 +528,11 @@ static void on_end_hooks(void *data, const ik_hook_outcome_t *outcome)
 }
 
 /* The model is done, unless a hook disagrees. */
-static void end_or_go_on(ik_turn_t *turn, ik_turn_reason_t reason)
+static void end_or_go_on(ik_turn_t *turn)
 {
     ik_agent_t *agent = turn->agent;
     if (!ik_hooks_any(agent->shared->hooks, IK_HOOK_TURN_END, NULL)) {
-        end_turn(turn, reason);
+        end_turn(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
         return;
     }
     turn->hooks = ik_hooks_start(turn, agent->shared->hooks,
@@ -569,7 +569,7 @@ static void finish(ik_turn_t *turn, ik_stream_t *stream)
     default:
         break;
     }
-    end_or_go_on(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
+    end_or_go_on(turn);
 }
 
 /* Stores the answer with its calls as hooks left them, and runs the calls. */

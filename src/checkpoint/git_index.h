@@ -37,8 +37,6 @@ typedef struct {
     enum { IK_GIT_CHECKSUM_UNKNOWN, IK_GIT_CHECKSUM_HOLDS, IK_GIT_CHECKSUM_FAILS } checksum;
 } ik_git_index_t;
 
-enum { IK_GIT_MODE_FOLDER = 0040000, IK_GIT_MODE_LINK = 0120000, IK_GIT_MODE_REPOSITORY = 0160000 };
-
 /* Entries point into bytes, which must stay. object_size is 20 or 32. Returns NULL when the bytes
  * are not an index; the checksum is not compared. *shared is the name of the rest of a split index
  * (hexadecimal), or NULL. */

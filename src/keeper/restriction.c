@@ -61,7 +61,8 @@ enum {
     SCOPE_SIGNALS = 1 << 1,
 };
 
-int ik_restriction_landlock_abi(void)
+/* The version of Landlock that the kernel has; 0: none. */
+static int find_landlock_abi(void)
 {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     return abi < 0 ? 0 : (int)abi;
@@ -97,7 +98,7 @@ static int allow(int ruleset, const char *path, uint64_t access)
 
 int ik_restriction_landlock(const ik_restriction_t *restriction)
 {
-    int abi = ik_restriction_landlock_abi();
+    int abi = find_landlock_abi();
     if (abi < 1) {
         return ENOSYS;
     }
@@ -128,7 +129,7 @@ int ik_restriction_landlock(const ik_restriction_t *restriction)
 
 int ik_restriction_prepare_call(void)
 {
-    int abi = ik_restriction_landlock_abi();
+    int abi = find_landlock_abi();
     ruleset_attr_t attr = {.scoped = SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS};
     return abi < 6 ? -1 : fcntl(create_ruleset(&attr, abi), F_DUPFD_CLOEXEC, 10);
 }
@@ -381,7 +382,7 @@ void ik_restriction_build_filter(ik_restriction_filter_t *filter,
 int ik_restriction_seccomp(const ik_restriction_t *restriction)
 {
     ik_restriction_filter_t filter;
-    ik_restriction_build_filter(&filter, restriction, ik_restriction_landlock_abi());
+    ik_restriction_build_filter(&filter, restriction, find_landlock_abi());
     struct sock_fprog program = {.len = filter.len, .filter = filter.code};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? errno : 0;
 }

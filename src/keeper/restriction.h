@@ -24,8 +24,6 @@ typedef struct {
     unsigned short len;
 } ik_restriction_filter_t;
 
-/* The version of Landlock that the kernel has; 0: none. */
-int ik_restriction_landlock_abi(void);
 /* Gives up all capabilities and the way to gain any. Returns errno. */
 int ik_restriction_drop_privileges(void);
 /* Returns errno. A place that does not exist is skipped. */

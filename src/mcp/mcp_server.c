@@ -102,8 +102,7 @@ void ik_mcp_server_count_death(ik_mcp_server_t *server)
                       : server->deaths > 6 ? BACK_OFF_MAX_S
                                            : (int64_t)1 << (server->deaths - 1);
     server->deaths++;
-    server->retry_ms =
-        ik_clock_now_ms() + 1000 * (seconds < BACK_OFF_MAX_S ? seconds : BACK_OFF_MAX_S);
+    server->retry_ms = ik_clock_now_ms() + 1000 * seconds;
 }
 
 void ik_mcp_server_fail_start(ik_mcp_server_t *server, const char *why)

@@ -38,7 +38,7 @@ ik_models_t *ik_models_create_for_day(const void *ctx, const char *day)
     return models;
 }
 
-ik_models_t *ik_models_create(const void *ctx)
+static ik_models_t *create_for_today(const void *ctx)
 {
     char day[DAY_SIZE];
     time_t now = time(NULL);
@@ -411,7 +411,7 @@ static res_t load_file(ik_models_t *models, const char *path)
 
 res_t ik_models_load(const void *ctx, const ik_paths_t *paths, ik_models_t **out)
 {
-    ik_models_t *models = ik_models_create(ctx);
+    ik_models_t *models = create_for_today(ctx);
     *out = models;
     res_t first = load_file(models, paths->models);
     res_t second = load_file(models, paths->user_models);

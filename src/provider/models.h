@@ -59,9 +59,7 @@ typedef struct ik_models ik_models_t;
 res_t ik_models_load(const void *ctx, const ik_paths_t *paths, ik_models_t **out);
 /* Reads the text of one file into models, over what is already there. */
 res_t ik_models_parse(ik_models_t *models, const char *file, const char *text, size_t len);
-/* Creates an empty list. Files parsed into it give today's prices. */
-ik_models_t *ik_models_create(const void *ctx);
-/* Creates one for the prices of another day, YYYY-MM-DD. */
+/* Creates an empty list. Files parsed into it give the prices of the day, YYYY-MM-DD. */
 ik_models_t *ik_models_create_for_day(const void *ctx, const char *day);
 
 /* Never NULL: the figures of an unknown model are zero or negative. A dated or tagged name
