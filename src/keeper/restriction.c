@@ -131,7 +131,13 @@ int ik_restriction_prepare_call(void)
 {
     int abi = find_landlock_abi();
     ruleset_attr_t attr = {.scoped = SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS};
-    return abi < 6 ? -1 : fcntl(create_ruleset(&attr, abi), F_DUPFD_CLOEXEC, 10);
+    int ruleset = abi < 6 ? -1 : create_ruleset(&attr, abi);
+    if (ruleset < 0) {
+        return -1;
+    }
+    int kept = fcntl(ruleset, F_DUPFD_CLOEXEC, 10); /* above the descriptors of calls */
+    close(ruleset);
+    return kept;
 }
 
 void ik_restriction_restrict_call(int ruleset)

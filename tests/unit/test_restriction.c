@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/keeper_protocol.h"
@@ -339,6 +340,23 @@ START_TEST(truncation_is_denied_where_landlock_cannot)
 }
 END_TEST
 
+/* The kernel may be too old to have such a ruleset; then no descriptor stays open. */
+START_TEST(a_ruleset_for_calls_takes_one_descriptor)
+{
+    int lowest = open("/dev/null", O_RDONLY);
+    ck_assert_int_ge(lowest, 0);
+    close(lowest);
+    int ruleset = ik_restriction_prepare_call();
+    ck_assert(ruleset < 0 || ruleset >= 10); /* no descriptor of a call */
+    int next = open("/dev/null", O_RDONLY);
+    ck_assert_int_eq(next, lowest);
+    close(next);
+    if (ruleset >= 0) {
+        close(ruleset);
+    }
+}
+END_TEST
+
 /* ikigai and the keeper are programs of their own: the layout is what they agree on. */
 START_TEST(packets_have_one_layout_everywhere)
 {
@@ -363,6 +381,7 @@ int main(void)
     tcase_add_test(cases, metadata_are_refused_or_supervised);
     tcase_add_test(cases, ioctls_that_type_or_set_flags_are_refused);
     tcase_add_test(cases, truncation_is_denied_where_landlock_cannot);
+    tcase_add_test(cases, a_ruleset_for_calls_takes_one_descriptor);
     tcase_add_test(cases, packets_have_one_layout_everywhere);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
