@@ -42,7 +42,8 @@ bool ik_tool_editor_serves(const char *name, ik_tool_source_t source)
             strcmp(name, "file_edit") == 0);
 }
 
-/* Hidden files are those that rooms protect, and secrets if the project is the home folder. */
+/* Hidden files are those that rooms protect, and secrets if the project is the home folder. below
+ * is the path from the project on, with its first slash. */
 static bool is_plain(const char *below)
 {
     for (const char *part = below; part != NULL; part = strchr(part, '/')) {
@@ -89,8 +90,8 @@ char *ik_tool_editor_find(const void *ctx, const char *folder, const ik_config_t
     if (realpath(above, parent) != NULL && ik_file_is_within(parent, root)) {
         full = ik_file_join(ctx, parent, strrchr(path, '/') + 1);
         bool missing = lstat(full, &status) < 0;
-        if (!is_plain(full + strlen(root) + 1) || is_hidden(config, full) ||
-            (!missing && !S_ISREG(status.st_mode))) {
+        if (!is_plain(full + (strcmp(root, "/") == 0 ? 0 : strlen(root))) ||
+            is_hidden(config, full) || (!missing && !S_ISREG(status.st_mode))) {
             TALLOC_FREE(full);
         }
     }
