@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/glob_match.h"
 #include "base/json.h"
+#include "base/shell_quote.h"
 #include "permission/permission_rules_state.h"
 #include "permission/shell_words.h"
 
@@ -127,15 +128,7 @@ static char *suggest_word(const void *ctx, const char *word)
     }
     ik_buffer_t quoted;
     ik_buffer_init(&quoted, ctx, IK_BUFFER_UNLIMITED); /* bounded by the word */
-    ik_buffer_append_byte(&quoted, '\'');
-    for (; *word != '\0'; word++) {
-        if (*word == '\'') {
-            ik_buffer_append_text(&quoted, "'\\''");
-        } else {
-            ik_buffer_append_byte(&quoted, *word);
-        }
-    }
-    ik_buffer_append_byte(&quoted, '\'');
+    ik_shell_quote(&quoted, word);
     return ik_buffer_finish(&quoted);
 }
 

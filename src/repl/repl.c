@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/print.h"
+#include "base/shell_quote.h"
 #include "command/command_session_list.h"
 #include "repl/repl_state.h"
 #include "store/history.h"
@@ -868,8 +869,15 @@ static char *format_db_option(ik_repl_t *repl)
     if (db == NULL || strcmp(ik_history_local_file(db, usual), usual) == 0) {
         return ik_strdup(repl, "");
     }
-    const char *quote = strpbrk(db, " \t\"$&()*;<>?[]`{|}~") == NULL ? "" : "'";
-    return ik_sprintf(repl, " --db %s%s%s", quote, db, quote);
+    ik_buffer_t option;
+    ik_buffer_init(&option, repl, IK_BUFFER_UNLIMITED); /* bounded by the path */
+    ik_buffer_append_text(&option, " --db ");
+    if (strpbrk(db, " \t\n\"'\\!#$&()*;<>?[]`{|}~") == NULL) {
+        ik_buffer_append_text(&option, db);
+    } else {
+        ik_shell_quote(&option, db);
+    }
+    return ik_buffer_finish(&option);
 }
 
 static void say_farewell(ik_repl_t *repl)

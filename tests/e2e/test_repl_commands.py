@@ -1110,13 +1110,15 @@ class ExitTest(CommandTest):
         t.wait_for("Hello.")
 
     def test_a_file_of_ones_own_is_named(self):
-        for name, shown in (("own.db", "own.db"), ("my own.db", "'my own.db'")):
+        for name, shown in (("own.db", "own.db"), ("my own.db", "'my own.db'"),
+                            ("Ann's.db", "'Ann'\\''s.db'")):
             with self.subTest(name):
                 t = self.ready([Answer("Hello.")], "--db", name)
                 self.enter(t, "hi", "Hello.")
                 self.settle(t)
                 self.assertEqual(self.leave(t), 0)
-                found = t.wait_for(re.compile(f"Resume with: ikigai --db {shown} -r ([0-9a-f]+)"))
+                found = t.wait_for(re.compile(
+                    f"Resume with: ikigai --db {re.escape(shown)} -r ([0-9a-f]+)"))
                 t = self.ready(None, "--db", name, "-r", found[1])
                 t.wait_for("Hello.")
                 self.assertEqual(self.leave(t), 0)
