@@ -36,6 +36,20 @@ class GrepTest(ScratchTest):
         found = self.lines(pattern, path="text", **params)
         return [lines[int(line.split(":")[1]) - 1] for line in found]
 
+    def random_files(self, rng, names):
+        """Makes files and folders, and returns the folders."""
+        folders = [""]
+        for _ in range(25):
+            name = os.path.join(rng.choice(folders), rng.choice(names))
+            if os.path.lexists(self.path(name)):
+                continue
+            if rng.random() < 0.35:
+                os.mkdir(self.path(name))
+                folders.append(name)
+            else:
+                self.write(name, "x\n")
+        return folders
+
 
 class Contract(GrepTest):
     def test_schema(self):
@@ -404,16 +418,7 @@ class AgainstGit(GrepTest):
                               env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
 
     def random_tree(self, rng):
-        folders = [""]
-        for _ in range(25):
-            name = os.path.join(rng.choice(folders), rng.choice(self.NAMES))
-            if os.path.lexists(self.path(name)):
-                continue
-            if rng.random() < 0.35:
-                os.mkdir(self.path(name))
-                folders.append(name)
-            else:
-                self.write(name, "x\n")
+        folders = self.random_files(rng, self.NAMES)
         for folder in [""] + rng.sample(folders, min(2, len(folders))):
             rules = rng.sample(self.RULES, rng.randrange(1, 6))
             self.write(os.path.join(folder, ".gitignore"),
@@ -525,16 +530,7 @@ class AgainstRipgrep(GrepTest):
         for tree in range(80):
             self.dir = os.path.join(base, f"tree{tree}")
             os.mkdir(self.dir)
-            folders = [""]
-            for _ in range(25):
-                name = os.path.join(rng.choice(folders), rng.choice(self.NAMES))
-                if os.path.lexists(self.path(name)):
-                    continue
-                if rng.random() < 0.35:
-                    os.mkdir(self.path(name))
-                    folders.append(name)
-                else:
-                    self.write(name, "x\n")
+            folders = self.random_files(rng, self.NAMES)
             for kind in (".gitignore", ".ignore", ".rgignore"):
                 for folder in rng.sample(folders, min(len(folders), rng.randrange(3))):
                     self.write(os.path.join(folder, kind),
