@@ -391,41 +391,36 @@ static int raise_privileges(char **arguments)
     return taken_if(fd >= 0);
 }
 
-/* The 32-bit calls have other numbers, and pointers below 4 GB. */
-static int call_32_bit(char **arguments)
+/* The 32-bit calls have other numbers, and pointers below 4 GB; here the first argument is a path.
+ */
+static int call_32_bit(long number, const char *name, long second)
 {
 #if defined(__x86_64__)
     char *path =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-    snprintf(path, 4096, "%s", arguments[0]);
+    snprintf(path, 4096, "%s", name);
     long result;
     __asm__ volatile("int $0x80"
                      : "=a"(result)
-                     : "a"(5L), "b"(path), "c"((long)(O_WRONLY | O_TRUNC)), "d"(0L)
+                     : "a"(number), "b"(path), "c"(second), "d"(0L)
                      : "memory", "r8", "r9", "r10", "r11");
     return result < 0;
 #else
-    (void)arguments;
+    (void)number;
+    (void)name;
+    (void)second;
     return 1;
 #endif
 }
 
-static int call_32_bit_mode(char **arguments)
+static int open_32_bit(char **arguments)
 {
-#if defined(__x86_64__)
-    char *path =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-    snprintf(path, 4096, "%s", arguments[0]);
-    long result;
-    __asm__ volatile("int $0x80"
-                     : "=a"(result)
-                     : "a"(15L), "b"(path), "c"(0640L)
-                     : "memory", "r8", "r9", "r10", "r11");
-    return result < 0;
-#else
-    (void)arguments;
-    return 1;
-#endif
+    return call_32_bit(5, arguments[0], O_WRONLY | O_TRUNC);
+}
+
+static int chmod_32_bit(char **arguments)
+{
+    return call_32_bit(15, arguments[0], 0640);
 }
 
 static int call_x32(char **arguments)
@@ -660,8 +655,8 @@ static const attack_t attacks[] = {
     {"host-name", set_host_name},
     {"kernel-log", read_kernel_log},
     {"privileges", raise_privileges},
-    {"int80", call_32_bit},
-    {"int80-chmod", call_32_bit_mode},
+    {"int80", open_32_bit},
+    {"int80-chmod", chmod_32_bit},
     {"x32", call_x32},
     {"push-input", push_input},
     {"push-input-disguised", push_input_disguised},
