@@ -210,6 +210,7 @@ def call(request):
         for _ in range(3 if subscription is not None or not is_modern(request) else 0):
             send({"method": "notifications/tools/list_changed", **(meta if is_modern(request) else {})})
         SCRIPT["tools"] = ["echo", "change", "plain"]
+        changes += 1
         respond(request, text("changed"))
     elif name == "environment":
         respond(request, text(json.dumps({"env": dict(os.environ), "cwd": os.getcwd(),
@@ -279,6 +280,12 @@ def list_tools(request):
         respond(request, result)
 
 
+def list_late(request):
+    while not os.path.exists(SCRIPT["list_gate"]):
+        time.sleep(0.01)
+    list_tools(request)
+
+
 def handle(request):
     global roots, subscription
     method = request["method"]
@@ -310,6 +317,8 @@ def handle(request):
                           "_meta": {META + "serverInfo": {"name": "peer", "version": "2.0"}}})
     elif modern and ERA == "legacy":
         refuse(request, -32600, "modern request")
+    elif method == "tools/list" and "list_gate" in SCRIPT and changes > 0:
+        threading.Thread(target=list_late, args=(request,), daemon=True).start()
     elif method == "tools/list":
         list_tools(request)
     elif method == "tools/call":

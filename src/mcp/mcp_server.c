@@ -110,7 +110,7 @@ void ik_mcp_server_fail_start(ik_mcp_server_t *server, const char *why)
     char *line = ik_strdup(NULL, why);
     ik_mcp_server_count_death(server);
     ik_mcp_server_drop(server, line);
-    TALLOC_FREE(server->listed);
+    ik_mcp_server_abandon_list(server);
     ik_mcp_server_set_status(server, IK_MCP_FAILED, line);
     ik_mcp_server_save(server);
     ik_mcp_server_wake(server, line);
@@ -182,7 +182,10 @@ static void on_patience_end(void *data)
     if (server->state == IK_MCP_SERVER_UP) {
         /* Only the new list of tools is late; the old one stays. */
         server->relisting = server->doubted = false;
-        TALLOC_FREE(server->listed);
+        if (server->http != NULL && server->page != NULL) {
+            ik_mcp_http_give_up(server->http, ik_rpc_call_id(server->page));
+        }
+        ik_mcp_server_abandon_list(server);
         ik_mcp_server_wake(server, NULL);
         return;
     }

@@ -58,7 +58,7 @@ static void fail_login(ik_mcp_server_t *server)
     static const char why[] = "it wants a login";
     ik_mcp_server_set_status(server, IK_MCP_LOGIN, why);
     ik_mcp_server_drop(server, why);
-    TALLOC_FREE(server->listed);
+    ik_mcp_server_abandon_list(server);
     ik_mcp_server_save(server);
     ik_mcp_server_wake(server, why);
 }

@@ -119,7 +119,7 @@ void ik_mcp_server_fail_list(ik_mcp_server_t *server, const char *why)
     if (server->relisting) {
         ik_mcp_log_add(server->log, "warning", why, strlen(why));
         server->relisting = server->doubted = false;
-        TALLOC_FREE(server->listed);
+        ik_mcp_server_abandon_list(server);
         ik_timer_stop(server->timer);
         ik_mcp_server_wake(server, NULL);
     } else {
@@ -145,6 +145,7 @@ static void ask_page(ik_mcp_server_t *server, const char *cursor);
 static void on_page(void *data, const ik_rpc_answer_t *answer)
 {
     ik_mcp_server_t *server = data;
+    server->page = NULL; /* it frees itself */
     if (answer->closed) {
         return; /* its end says why */
     }
@@ -201,13 +202,19 @@ static void ask_page(ik_mcp_server_t *server, const char *cursor)
     }
     char *params = ik_mcp_server_make_params(server, server, members.data, 0);
     ik_buffer_reset(&members);
-    ik_rpc_call(server->rpc, "tools/list", params, on_page, server);
+    server->page = ik_rpc_call(server->rpc, "tools/list", params, on_page, server);
     talloc_free(params);
+}
+
+void ik_mcp_server_abandon_list(ik_mcp_server_t *server)
+{
+    TALLOC_FREE(server->page);
+    TALLOC_FREE(server->listed);
 }
 
 void ik_mcp_server_begin_list(ik_mcp_server_t *server)
 {
-    talloc_free(server->listed);
+    ik_mcp_server_abandon_list(server);
     server->listed = ik_mcp_tools_create(server);
     TALLOC_FREE(server->cursors);
     server->cursor_count = 0;

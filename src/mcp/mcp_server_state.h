@@ -65,6 +65,7 @@ struct ik_mcp_server {
     bool leaving; /* it was asked to exit */
 
     ik_mcp_tools_t *listed; /* the list that is being read; NULL: none */
+    ik_rpc_call_t *page;    /* the request for the rest of it; NULL: none */
     char **cursors;
     size_t cursor_count;
     bool listed_again; /* a cursor was not valid any more */
@@ -132,6 +133,8 @@ char *ik_mcp_server_describe_error(const void *ctx, const char *what,
 /* --- the list of tools ------------------------------------------------------------------- */
 
 void ik_mcp_server_begin_list(ik_mcp_server_t *server);
+/* Gives up the list that is being read: a late answer is dropped. */
+void ik_mcp_server_abandon_list(ik_mcp_server_t *server);
 /* Without a list a server cannot be used; an old list of one that is up stays. */
 void ik_mcp_server_fail_list(ik_mcp_server_t *server, const char *why);
 /* The list has changed, or may have. */

@@ -210,6 +210,26 @@ class Terminal(ReplTest):
                 self.assertEqual(self.leave(t), 0)
                 os.remove(log)
 
+    def test_a_list_that_comes_too_late_is_dropped(self):
+        gate, log = os.path.join(self.dir, "gate"), os.path.join(self.dir, "wire.log")
+        peer = {"log": log, "list_gate": gate, "tools": ["echo", "change"]}
+        self.serve([Answer(calls=[Call("s__change", {})]), Answer("One."), Answer("Two."), Answer("Three.")],
+                   mcpServers={"s": {"command": sys.executable, "args": [PEER, json.dumps(peer)],
+                                     "start_timeout_seconds": 2}})
+        t = self.start(first=True)
+        self.say(t, "go", "One.")
+        self.say(t, "go", "Two.")
+        with open(gate, "w", encoding="utf-8"):
+            pass
+
+        def lists():
+            with open(log, encoding="utf-8") as f:
+                return sum(line.startswith("< ") and '"tools": [' in line for line in f)
+        t.wait_until(lambda: lists() == 2, "the late list")
+        self.say(t, "go", "Three.")
+        self.assertEqual(self.server_tools(), [["s__change", "s__echo"]] * 4)
+        self.assertEqual(self.leave(t), 0)
+
     def test_a_changed_list_over_http(self):
         """In the answer to a call, and on the server's own stream, which may have to be opened again."""
         before, after = ([{"name": n, "inputSchema": {"type": "object"}} for n in names]
