@@ -100,14 +100,14 @@ static bool leave_tool_out(ik_adaptation_t *done, ik_agent_t *agent, const ik_re
 
 /* Sends markers in place of the images that the error names, or of all if that is not clear, from
  * now on; false if the request held none. After several refusals in one turn, all images go. */
-static bool drop_images(ik_adaptation_t *done, ik_agent_t *agent, const ik_provider_error_t *error)
+static bool drop_images(ik_adaptation_t *done, ik_agent_t *agent, const ik_wire_t *wire,
+                        const ik_provider_error_t *error)
 {
     void *scratch = talloc_new(NULL);
     const ik_msg_image_t *images;
     bool placed = error->fault == IK_FAULT_IMAGE && ++done->image_drops <= IMAGE_DROPS_MAX;
     char *place = placed ? ik_sprintf(scratch, "%s %s", error->place, error->message) : "";
-    size_t count =
-        agent->wire == NULL ? 0 : ik_refused_image_find(scratch, agent->wire, place, &images);
+    size_t count = ik_refused_image_find(scratch, wire, place, &images);
     if (count > 0) {
         ik_msg_t *message =
             ik_msg_create_image_drop(NULL, images, count, agent->target->name,
@@ -120,12 +120,13 @@ static bool drop_images(ik_adaptation_t *done, ik_agent_t *agent, const ik_provi
 }
 
 /* Sends this target markers in place of all images, until the program ends. */
-static bool reject_images(ik_agent_t *agent, const ik_provider_error_t *error)
+static bool reject_images(ik_agent_t *agent, const ik_wire_t *wire,
+                          const ik_provider_error_t *error)
 {
     void *scratch = talloc_new(NULL);
     const ik_msg_image_t *images;
-    bool sent = !ik_shared_is_blind(agent->shared, agent->target) && agent->wire != NULL &&
-                ik_refused_image_find(scratch, agent->wire, "", &images) > 0;
+    bool sent = !ik_shared_is_blind(agent->shared, agent->target) &&
+                ik_refused_image_find(scratch, wire, "", &images) > 0;
     if (sent) {
         ik_shared_reject_images(agent->shared, agent->target->name);
         ik_agent_notice(
@@ -137,7 +138,7 @@ static bool reject_images(ik_agent_t *agent, const ik_provider_error_t *error)
 }
 
 bool ik_adaptation_apply(ik_adaptation_t *done, ik_agent_t *agent, const ik_request_t *request,
-                         const ik_provider_error_t *error)
+                         const ik_wire_t *wire, const ik_provider_error_t *error)
 {
     switch (error->fault) {
     case IK_FAULT_FIELD:
@@ -154,9 +155,9 @@ bool ik_adaptation_apply(ik_adaptation_t *done, ik_agent_t *agent, const ik_requ
         return drop_rejected(agent, request);
     case IK_FAULT_IMAGE:
     case IK_FAULT_TOO_LARGE:
-        return drop_images(done, agent, error);
+        return drop_images(done, agent, wire, error);
     case IK_FAULT_IMAGES:
-        return reject_images(agent, error);
+        return reject_images(agent, wire, error);
     default:
         return false;
     }

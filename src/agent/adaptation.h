@@ -7,7 +7,7 @@
 
 #include "agent/agent.h"
 #include "provider/provider_error.h"
-#include "provider/request.h"
+#include "provider/wire.h"
 
 /* Counts for one turn, so that a provider that refuses everything ends it. Starts with zeros. */
 typedef struct {
@@ -15,6 +15,7 @@ typedef struct {
     int image_drops;
 } ik_adaptation_t;
 
-/* Changes what the provider objected to in the request; false if the next one would be the same. */
+/* Changes what the provider objected to in the request, which was made with the wire; false if the
+ * next one would be the same. */
 bool ik_adaptation_apply(ik_adaptation_t *done, ik_agent_t *agent, const ik_request_t *request,
-                         const ik_provider_error_t *error);
+                         const ik_wire_t *wire, const ik_provider_error_t *error);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "agent/adaptation.h"
 #include "agent/agent_request.h"
 #include "agent/agent_state.h"
 #include "agent/compaction.h"
@@ -42,6 +43,7 @@ struct ik_compactor {
     /* While a summary is asked for: */
     ik_summariser_t *summariser;
     ik_request_t *request; /* for the summary */
+    ik_wire_t *wire;       /* of the request */
     const ik_request_t *due;
     const char *reason;
     char *prompt;
@@ -50,7 +52,8 @@ struct ik_compactor {
     size_t bytes; /* of the request that is due */
     int64_t tokens;
     size_t refused; /* bytes of the request that a server refused; 0: none */
-    bool repeated;  /* without a field that the server refused */
+
+    ik_adaptation_t adaptation;
 };
 
 ik_compactor_t *ik_compactor_create(const void *ctx, ik_agent_t *agent, ik_compactor_end_fn on_end,
@@ -287,22 +290,20 @@ static void on_summary(void *data, const ik_summariser_result_t *result);
 static void ask(ik_compactor_t *compactor)
 {
     ik_agent_t *agent = compactor->agent;
-    ik_wire_t *wire = agent->wire;
-    compactor->request = ik_new(compactor, ik_request_t);
-    *compactor->request = *compactor->due;
-    compactor->request->refused = agent->refused;
+    ik_request_build_from_conversation(compactor, agent, agent->wire_registry, &compactor->request);
+    compactor->wire = agent->wire;
     /* The messages that are kept need no summary: without them a request may fit. */
     if (compactor->refused > 0) {
         const ik_context_t *context = ik_agent_context(agent);
         ik_request_set_messages(
             compactor->request, context,
             ik_context_older(compactor->request, context, compactor->plan.index));
-        wire = ik_wire_create(compactor->request);
+        compactor->wire = ik_wire_create(compactor->request);
     }
     ik_summariser_options_t options = {
         .shared = agent->shared,
         .request = compactor->request,
-        .wire = wire,
+        .wire = compactor->wire,
         .prompt = compactor->prompt,
         .focus = compactor->focus,
         .on_end = on_summary,
@@ -318,16 +319,14 @@ static void repeat(ik_compactor_t *compactor)
     ask(compactor);
 }
 
-/* A refused field was never seen by a model: the request may be repeated without it, once. */
-static bool repeat_without_field(ik_compactor_t *compactor, const ik_provider_error_t *error)
+/* Repeats a request that the server refused without what it refused, as a turn does. */
+static bool repeat_adapted(ik_compactor_t *compactor, const ik_stream_t *stream)
 {
-    ik_agent_t *agent = compactor->agent;
-    if (error->fault != IK_FAULT_FIELD || compactor->repeated ||
-        (agent->refused & error->field) == error->field) {
+    if (stream->stop != IK_STOP_ERROR || ik_stream_is_visible(stream) ||
+        !ik_adaptation_apply(&compactor->adaptation, compactor->agent, compactor->request,
+                             compactor->wire, &stream->error)) {
         return false;
     }
-    agent->refused |= error->field;
-    compactor->repeated = true;
     repeat(compactor);
     return true;
 }
@@ -370,7 +369,7 @@ static void on_summary(void *data, const ik_summariser_result_t *result)
     if (stream->usage.in > 0 && result->sent > 0) {
         agent->tokens_per_byte = (double)stream->usage.in / (double)result->sent;
     }
-    if (stream->stop == IK_STOP_ERROR && repeat_without_field(compactor, &stream->error)) {
+    if (repeat_adapted(compactor, stream)) {
         return;
     }
     if (why == NULL && strlen(result->text) >= compactor->plan.gain) {
@@ -470,7 +469,7 @@ static bool start_summary(ik_compactor_t *compactor, const ik_request_t *due, co
         return false;
     }
     compactor->asked = true;
-    compactor->unseen = compactor->repeated = false;
+    compactor->unseen = false;
     begin_summary(compactor);
     return true;
 }

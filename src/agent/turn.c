@@ -406,7 +406,8 @@ static void on_failure(ik_turn_t *turn, ik_stream_t *stream, size_t sent)
         give_up(turn, &error);
     } else if (error.fault == IK_FAULT_OVERFLOW && shorten(turn, &error, sent)) {
         return;
-    } else if (ik_adaptation_apply(&turn->adaptation, turn->agent, turn->request, &error)) {
+    } else if (ik_adaptation_apply(&turn->adaptation, turn->agent, turn->request, turn->agent->wire,
+                                   &error)) {
         ask(turn);
     } else if (error.retryable && turn->attempt < RETRY_MAX &&
                error.retry_after_ms <= HINT_MAX_MS) {

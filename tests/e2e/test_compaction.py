@@ -374,6 +374,42 @@ class Automatic(Base):
         self.assertEqual(turn.reason, "end_turn")
         self.assertIn("I read.", [m["data"].get("summary") for m in turn.messages("compaction")])
 
+    def test_a_server_that_refuses_old_reasoning(self):
+        """The request for a summary is repeated without it, once, and so are those after it."""
+        if self.format in ("chat", "local"):
+            return  # where nothing is signed
+        script = [*(self.big(f"r{n}", thinking=f"thought {n}", usage=SOME) for n in range(2)),
+                  self.big("r2", thinking="thought 2", usage=FULL), Failure("reasoning"),
+                  Answer("I read.", usage=FULL), Answer("Done.", usage=SOME)]
+        turn = self.ask(script)
+        self.assertEqual((turn.text[-5:], turn.reason), ("Done.", "end_turn"))
+        self.assertEqual([is_summary_request(r) for r in turn.llm.requests],
+                         [False] * 3 + [True] * 2 + [False])
+        dropped, summary = [m["data"] for m in turn.messages("compaction")]
+        self.assertEqual((dropped["dropped"], dropped["target"]),
+                         ("reasoning", FORMATS[self.format].target))
+        self.assertEqual(summary["summary"], "I read.")
+        self.assertIn("refused its earlier reasoning", self.notices(turn)[1])
+        refused = [Failure("reasoning")] * (3 if self.format == "responses" else 2)
+        turn = self.ask([*script[:3], *refused, Answer("Done.", usage=SOME)])
+        self.assertEqual((turn.text[-5:], turn.reason), ("Done.", "end_turn"))
+        self.assertIn("was not summarised", " ".join(self.notices(turn)))
+
+    def test_a_server_that_refuses_images(self):
+        """The request for a summary is repeated with markers in their place."""
+        with open(self.path("project/a.png"), "wb") as f:
+            f.write(png())
+        turn = self.ask([Answer("I saw " + "it " * 400, usage=FULL)], "--image", "a.png")
+        turn = self.resume(turn, [Raw(json.dumps({"error": {
+            "message": "This model does not support image inputs"}}), 400),
+            Answer("One picture was seen.", usage=FULL), Answer("Yes.", usage=SOME)], fair=False)
+        refused, asked, later = turn.requests
+        seen = [encoded(png()) in texts(sent_messages(r)) for r in (refused, asked, later)]
+        self.assertEqual(seen, [True, False, False])
+        self.assertEqual([is_summary_request(r) for r in turn.requests], [True, True, False])
+        (message,) = turn.messages("compaction")
+        self.assertEqual(message["data"]["summary"], "One picture was seen.")
+
     # ---- after an overflow error
 
     def overflow(self, room, prompt="And?"):
