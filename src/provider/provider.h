@@ -52,6 +52,8 @@ typedef enum {
     IK_FIELD_CACHE_CONTROL = 1 << 11,
     IK_FIELD_REASONING_CONTENT = 1 << 12, /* chat: reasoning of earlier steps */
     IK_FIELD_JSON_SCHEMA = 1 << 13,       /* google: parametersJsonSchema */
+    /* chat: answers without reasoning_content; after a refusal they are sent with an empty one */
+    IK_FIELD_NO_REASONING_CONTENT = 1 << 14,
 } ik_field_t;
 
 struct ik_provider {
@@ -61,6 +63,9 @@ struct ik_provider {
     /* Every step with calls has reasoning. A step of this model without any has lost it, and
      * reasoning before such a step is not sent. */
     bool reasons_for_every_call;
+    /* The reasoning of a step does not depend on other steps: it goes back to the model that wrote
+     * it, whatever other models wrote in between. */
+    bool reasoning_is_separate;
     /* Implements ik_request_t.calls_as_text. */
     bool can_send_calls_as_text;
     /* Ids have no fixed form: the provider gets its own ids back, whatever they look like. */

@@ -134,9 +134,19 @@ static bool is_refusal(const ik_error_body_t *body)
            ik_error_body_has_name(body, "unknown_parameter");
 }
 
+/* "The `reasoning_content` in the thinking mode must be passed back to the API." */
+static bool misses_reasoning(const char *message)
+{
+    return message != NULL && strcasestr(message, "reasoning_content") != NULL &&
+           (strcasestr(message, "passed back") != NULL || strcasestr(message, "missing") != NULL);
+}
+
 unsigned ik_refused_field_find(const ik_error_body_t *body)
 {
     bool refusal = is_refusal(body);
+    if (misses_reasoning(body->message)) {
+        return IK_FIELD_NO_REASONING_CONTENT;
+    }
     const spelling_t *named = body->param == NULL ? NULL : find_spelling(body->param, true);
     if (named != NULL && (refusal || !named->valued)) {
         return named->field;

@@ -171,6 +171,33 @@ static size_t step_length(ik_msg_t *const *messages, size_t count)
     return len;
 }
 
+static bool has_calls(ik_msg_t *const *messages, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ik_msg_is(messages[i], IK_MSG_TOOL_CALL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a step differs from what its provider sent: another model made it, or messages or private
+ * data of it are missing. */
+static bool is_damaged(const ik_request_t *request, size_t index)
+{
+    ik_msg_t *const *first = request->conversation->messages + index;
+    size_t count = step_length(first, request->conversation->count - index);
+    ik_json_span_t value;
+    if (!ik_msg_field(*first, "model", &value) || !ik_json_is_text(value, request->target->name)) {
+        return true;
+    }
+    if (!ik_msg_field(*first, "step", &value)) {
+        return request->target->provider->reasons_for_every_call && has_calls(first, count);
+    }
+    return !step_fits(request, first, count) || !find_private(*first, request, &value) ||
+           !ik_json_is_clean(value);
+}
+
 /* Whether the message at index may be sent with its private data. */
 static bool keeps_reasoning(const ik_wire_t *wire, const ik_request_t *request, size_t index)
 {
@@ -186,10 +213,13 @@ bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *c
     }
     ik_msg_t *const *first = messages + *position;
     *step = (ik_wire_step_t){.messages = first, .count = step_length(first, count - *position)};
-    /* From reasoning_from on, is_damaged has checked every step that has private data. */
+    /* From reasoning_from on, is_damaged has checked every step that has private data, unless steps
+     * are separate. */
     ik_json_span_t stored;
-    bool valid = keeps_reasoning(wire, request, wire->group_index[first - wire->group]) &&
-                 ik_msg_begins_step(*first) && ik_msg_field(*first, "step", &stored);
+    size_t index = wire->group_index[first - wire->group];
+    bool valid = keeps_reasoning(wire, request, index) && ik_msg_begins_step(*first) &&
+                 ik_msg_field(*first, "step", &stored) &&
+                 !(request->target->provider->reasoning_is_separate && is_damaged(request, index));
     if (!valid || !find_private(*first, request, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }
@@ -321,16 +351,6 @@ static bool follows_answer(const ik_conversation_t *conversation, size_t index)
     return index > 0 && ik_msg_side(conversation->messages[index - 1]) == IK_MSG_MODEL_SIDE;
 }
 
-static bool has_calls(ik_msg_t *const *messages, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (ik_msg_is(messages[i], IK_MSG_TOOL_CALL)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether the model binds reasoning to tools and system prompt. Models that think within a budget
  * do not, and want the reasoning of their whole turn back. */
 static bool binds_prefix(const ik_request_t *request)
@@ -357,23 +377,6 @@ static bool has_other_prefix(const ik_wire_t *wire, const ik_msg_t *first)
     return prefix != wire->prefix;
 }
 
-/* Whether a step differs from what its provider sent: another model made it, or messages or private
- * data of it are missing. */
-static bool is_damaged(const ik_request_t *request, size_t index)
-{
-    ik_msg_t *const *first = request->conversation->messages + index;
-    size_t count = step_length(first, request->conversation->count - index);
-    ik_json_span_t value;
-    if (!ik_msg_field(*first, "model", &value) || !ik_json_is_text(value, request->target->name)) {
-        return true;
-    }
-    if (!ik_msg_field(*first, "step", &value)) {
-        return request->target->provider->reasons_for_every_call && has_calls(first, count);
-    }
-    return !step_fits(request, first, count) || !find_private(*first, request, &value) ||
-           !ik_json_is_clean(value);
-}
-
 /* Whether this message makes all reasoning before it invalid: it begins a damaged step or one of
  * unknown origin, or (for providers that bind reasoning to what precedes it) it is a compaction, a
  * system message or the begin of a step with another prefix. */
@@ -386,7 +389,8 @@ static bool voids_reasoning(const ik_wire_t *wire, const ik_request_t *request, 
     if (ik_msg_is(message, IK_MSG_COMPACTION) || ik_msg_is(message, IK_MSG_SYSTEM)) {
         return request->target->provider->reasoning_is_bound;
     }
-    if (ik_msg_side(message) != IK_MSG_MODEL_SIDE) {
+    if (ik_msg_side(message) != IK_MSG_MODEL_SIDE ||
+        request->target->provider->reasoning_is_separate) {
         return false;
     }
     return ik_msg_begins_step(message)

@@ -97,7 +97,7 @@ class Switch(DriverTest):
                 turns = self.drive(self.connect_all(servers), (first, "One"), (second, "Two"),
                                    (first, "Three"))
                 self.assert_ended(turns, servers)
-                self.assert_carried_over(servers[first], servers[second])
+                self.assert_carried_over(servers[first], servers[second], first == "local")
 
     def test_back_at_a_service_that_knows_its_calls(self):
         """It does not miss the reasoning that was dropped on the way, so nothing is refused."""
@@ -111,9 +111,27 @@ class Switch(DriverTest):
                 self.assert_ended(turns, servers)
                 self.assertEqual([turn.of("notice") for turn in turns], [[], [], []])
 
-    def assert_carried_over(self, first, second):
+    def test_deepseek_under_another_name(self):
+        """It wants its own reasoning back, and an empty one with the calls of others. That is learnt
+        from its first refusal."""
+        servers = self.servers(("local", "anthropic"), 2)
+        servers["local"].dialect, servers["local"].memory = "deepseek", Memory()
+        env = self.connect_all(servers)
+        self.config({"providers": {"local": {"type": "openai", "api_key_env": "MY_KEY",
+                                             "base_url": servers["local"].base_url("openai")}}})
+        turns = self.drive({**env, "MY_KEY": "k-12345678"}, ("local", "One"), ("anthropic", "Two"),
+                           ("local", "Three"))
+        self.assertEqual([(turn.reason, turn.of("error")) for turn in turns], [("end_turn", [])] * 3)
+        (problem,) = servers["local"].problems
+        self.assertIn("must be passed back", problem)
+        sent = [m["reasoning_content"] for m in servers["local"].requests[-1].json["messages"]
+                if "tool_calls" in m]
+        self.assertEqual(sent, ["local thinks 0", "", "local thinks 1"])
+
+    def assert_carried_over(self, first, second, thoughts_return):
         """The second model got the first one's words, calls and results, in its own form, and
-        nothing that was for the first one alone."""
+        nothing that was for the first one alone. Only thoughts that are bound to nothing else go
+        back to the first one."""
         request = second.requests[0]
         body = request.body.decode()
         self.assertIn("looks 0.", body)
@@ -126,7 +144,7 @@ class Switch(DriverTest):
                 self.assertRegex(key, r"\A[A-Za-z0-9]{9}\Z")
         back = first.requests[2].body.decode()
         self.assertEqual(len(sent_results(first.requests[2])), 4)
-        self.assertNotIn("thinks 0", back)
+        self.assertEqual("thinks 0" in back, thoughts_return)
 
     def test_a_walk_through_all(self):
         """Every change there is, in one conversation."""

@@ -314,8 +314,8 @@ class Dialects(RuleTest):
     def test_deepseek(self):
         base = changed(PLAIN_CHAT, "messages/2/reasoning_content", "")
         self.assert_rules(base, [
-            ("messages/2/reasoning_content", GONE, "must come back"),
-            ("messages/2/reasoning_content", None, "must come back"),
+            ("messages/2/reasoning_content", GONE, "must be passed back"),
+            ("messages/2/reasoning_content", None, "must be passed back"),
             ("thinking", {"type": "off"}, "thinking.type"),
             ("tools/0/function/strict", True, "unknown field")], dialect="deepseek")
         without = changed(PLAIN_CHAT, "thinking", {"type": "disabled"})

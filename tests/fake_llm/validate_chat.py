@@ -270,7 +270,8 @@ class Messages:
                 problems.text(message[key], f"{where}.{key}", empty=True)
         if self.name == "deepseek" and calls and self.thinks \
                 and not isinstance(message.get("reasoning_content"), str):
-            problems.add(f"{where}.reasoning_content", "must come back with its calls")
+            problems.add(f"{where}.reasoning_content", "The `reasoning_content` in the thinking "
+                         "mode must be passed back to the API.")
 
     def calls(self, calls, where):
         problems = self.problems

@@ -26,10 +26,21 @@ static long number_of(json_t *object, const char *name)
 
 static const char *const thinking_names[] = {"unknown", "none",  "adaptive",
                                              "budget",  "level", "effort"};
-static const char *const field_names[] = {
-    "stream_options",    "parallel_tool_calls", "strict",    "effort",  "summary", "thinking",
-    "tool_choice",       "max_tokens",          "cache_key", "include", "store",   "cache_control",
-    "reasoning_content", "json_schema"};
+static const char *const field_names[] = {"stream_options",
+                                          "parallel_tool_calls",
+                                          "strict",
+                                          "effort",
+                                          "summary",
+                                          "thinking",
+                                          "tool_choice",
+                                          "max_tokens",
+                                          "cache_key",
+                                          "include",
+                                          "store",
+                                          "cache_control",
+                                          "reasoning_content",
+                                          "json_schema",
+                                          "no_reasoning_content"};
 
 static size_t index_of(const char *const *names, size_t count, const char *name)
 {

@@ -12,7 +12,7 @@ from support import OBJECTS  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIELDS = ["stream_options", "parallel_tool_calls", "strict", "effort", "summary", "thinking",
           "tool_choice", "max_tokens", "cache_key", "include", "store", "cache_control",
-          "reasoning_content", "json_schema"]
+          "reasoning_content", "json_schema", "no_reasoning_content"]
 
 
 def run(program, *args, input=None):

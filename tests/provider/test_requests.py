@@ -225,6 +225,20 @@ class ChatMessages(RequestTest):
         self.assertNotIn("reasoning_content", self.messages(
             messages, target(base_url="https://notdeepseek.com/deepseek.com"))[3])
 
+    def test_steps_of_other_models_in_between(self):
+        """Reasoning goes back to the model that wrote it; a server that misses it in other answers
+        gets an empty one."""
+        def own(id):
+            return call(id, "read", **step({"reasoning_content": f"Hm {id}"}, 1, [id]),
+                        provider="test")
+        messages = [user("q"), own("a"), result("a", "read"),
+                    call("b", "read", model="other/m"), result("b", "read"),
+                    assistant("Well.", model="other/m"), user("and"), own("c"), result("c", "read")]
+        for more, other in (({}, [None, None]), ({"refused": ["no_reasoning_content"]}, ["", ""])):
+            got = [m.get("reasoning_content") for m in self.messages(messages, **more)
+                   if m["role"] == "assistant"]
+            self.assertEqual(got, ["Hm a", *other, "Hm c"])
+
     def test_mistral(self):
         mistral = target(base_url="https://api.mistral.ai/v1", model="devstral")
         self.assertEqual(sorted(self.body(mistral, tools=[READ], max_output_tokens=9)),

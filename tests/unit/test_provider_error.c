@@ -583,6 +583,11 @@ static const field_case_t fields[] = {
     {400, SAYS("Unsupported parameter: max_output_tokens"), IK_FIELD_MAX_TOKENS},
     {400, SAYS("messages.1: unknown field `reasoning_details`"), IK_FIELD_REASONING_CONTENT},
     {400, SAYS("Unexpected field: disable_parallel_tool_use"), IK_FIELD_PARALLEL_TOOL_CALLS},
+    /* or missed */
+    {400, SAYS("The `reasoning_content` in the thinking mode must be passed back to the API."),
+     IK_FIELD_NO_REASONING_CONTENT},
+    {400, PARAM("messages[2].reasoning_content", "Missing `reasoning_content` field"),
+     IK_FIELD_NO_REASONING_CONTENT},
     {400, SAYS("Unknown name \\\"functionCallingConfig\\\": Cannot find field."),
      IK_FIELD_TOOL_CHOICE},
     {400, SAYS("Unrecognized request argument supplied: store"), IK_FIELD_STORE},

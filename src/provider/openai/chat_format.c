@@ -272,7 +272,8 @@ static bool has_text(const ik_wire_step_t *step)
     return false;
 }
 
-/* DeepSeek refuses a step with calls unless it has reasoning_content, which may be empty. */
+/* DeepSeek refuses a step with calls unless it has reasoning_content, which may be empty. A server
+ * that forwards to DeepSeek is not known as such before it has refused one. */
 static void append_reasoning(ik_buffer_t *out, const ik_request_t *request,
                              const ik_wire_step_t *step, ik_json_span_t content,
                              ik_json_span_t details)
@@ -283,7 +284,8 @@ static void append_reasoning(ik_buffer_t *out, const ik_request_t *request,
     if (ik_json_is(content, IK_JSON_STRING)) {
         ik_buffer_append_text(out, ",\"reasoning_content\":");
         ik_buffer_append(out, content.text, content.len);
-    } else if (has_calls(step) && ik_openai_endpoint_is_deepseek(request->target)) {
+    } else if (!ik_request_may_send(request, IK_FIELD_NO_REASONING_CONTENT) ||
+               (has_calls(step) && ik_openai_endpoint_is_deepseek(request->target))) {
         ik_buffer_append_text(out, ",\"reasoning_content\":\"\"");
     }
     if (ik_json_is(details, IK_JSON_ARRAY)) {
@@ -351,6 +353,7 @@ static void format_group(ik_wire_t *wire, const ik_request_t *request, ik_msg_t 
 
 const ik_provider_t ik_provider_chat = {
     .name = "chat",
+    .reasoning_is_separate = true,
     .takes_any_id = true,
     .refuses_animation = true,
     .format_url = format_url,
