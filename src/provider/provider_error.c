@@ -404,27 +404,65 @@ static void apply_hints(ik_provider_error_t *error, const ik_error_body_t *body,
     error->retry_after_ms = error->retryable ? hint : -1;
 }
 
+/* The body without a byte order mark. A server that fails while it streams may send its error as an
+ * event: then the first data. */
+static ik_json_span_t unwrap(const char *body, size_t len)
+{
+    static const char bom[] = "\xef\xbb\xbf";
+    const char *end = body + len;
+    if (len >= strlen(bom) && memcmp(body, bom, strlen(bom)) == 0) {
+        body += strlen(bom);
+    }
+    const char *data = body;
+    while (data != NULL && end - data > 5 && memcmp(data, "data:", 5) != 0) {
+        const char *newline = memchr("dei:r\r\n", *data, 7) == NULL /* no line of an event */
+                                  ? NULL
+                                  : memchr(data, '\n', (size_t)(end - data));
+        data = newline == NULL ? NULL : newline + 1;
+    }
+    if (data == NULL || end - data <= 5) {
+        return (ik_json_span_t){body, (size_t)(end - body)};
+    }
+    const char *newline = memchr(data, '\n', (size_t)(end - data));
+    return (ik_json_span_t){data + 5, (size_t)((newline == NULL ? end : newline) - data - 5)};
+}
+
 void ik_provider_error_parse(ik_provider_error_t *error, int status, const char *body, size_t len,
                              const char *(*header)(void *data, const char *name), void *data,
                              int64_t now)
 {
     void *scratch = talloc_new(NULL);
     ik_error_body_t facts = {0};
+    ik_json_span_t text = unwrap(body, len);
     ik_json_span_t value;
     *error = (ik_provider_error_t){.status = status};
-    if (ik_json_scan(body, len, &value, NULL)) {
+    if (ik_json_scan(text.text, text.len, &value, NULL)) {
         ik_error_body_read(scratch, value, &facts);
     }
     const char *message = facts.message;
     if (message == NULL || !has_words(message)) {
         bool moved = status >= 300 && status < 400;
-        const char *words = moved ? header(data, "location") : describe_body(scratch, body, len);
+        const char *words =
+            moved ? header(data, "location") : describe_body(scratch, text.text, text.len);
         message = ik_sprintf(scratch, "HTTP %d %s%s%s", status, find_status(status)->phrase,
                              words == NULL ? "" : ": ", words == NULL ? "" : words);
     }
     fill(scratch, error, &facts, message);
     apply_should_retry(error, header(data, "x-should-retry"));
     apply_hints(error, &facts, header, data, now);
+    talloc_free(scratch);
+}
+
+void ik_provider_error_from_text(ik_provider_error_t *error, const char *message, const char *text,
+                                 size_t len)
+{
+    void *scratch = talloc_new(NULL);
+    const char *words = describe_body(scratch, text, len);
+    *error = (ik_provider_error_t){
+        .fault = IK_FAULT_SERVER, .retryable = true, .retry_after_ms = -1, .tool = -1};
+    set_line(scratch, error->code, sizeof(error->code), "invalid_response");
+    set_line(scratch, error->message, sizeof(error->message),
+             words == NULL ? message : ik_sprintf(scratch, "%s: %s", message, words));
     talloc_free(scratch);
 }
 

@@ -49,6 +49,10 @@ void ik_provider_error_parse(ik_provider_error_t *error, int status, const char 
 /* Reads an error inside a stream: {"error":{…}}, {"type":"error",…}, the inner object alone, or a
  * string. */
 void ik_provider_error_from_event(ik_provider_error_t *error, ik_json_span_t value);
+/* An answer that is not in the provider's format: message says so, and what text begins with is
+ * added to it. A page is reduced to its title. */
+void ik_provider_error_from_text(ik_provider_error_t *error, const char *message, const char *text,
+                                 size_t len);
 
 /* "auth", "quota", "rate_limit", "server", …: the name in machine-readable output. */
 const char *ik_fault_name(ik_fault_t fault);

@@ -47,12 +47,11 @@ void ik_stream_fail(ik_stream_t *stream, ik_json_span_t error)
     fail_with(stream, &parsed);
 }
 
-/* The server or a proxy did not keep to the format. */
-static void fail_format(ik_stream_t *stream, const char *message)
+/* The server or a proxy did not keep to the format; text is what it sent instead. */
+static void fail_format(ik_stream_t *stream, const char *message, const char *text, size_t len)
 {
-    ik_provider_error_t error = {.fault = IK_FAULT_SERVER, .retryable = true, .retry_after_ms = -1};
-    strncpy(error.code, "invalid_response", sizeof(error.code) - 1);
-    strncpy(error.message, message, sizeof(error.message) - 1);
+    ik_provider_error_t error;
+    ik_provider_error_from_text(&error, message, text, len);
     fail_with(stream, &error);
 }
 
@@ -112,9 +111,9 @@ static bool on_sse_event(void *user, const char *event, const char *data, size_t
             ik_stream_fail(stream, value);
         }
     } else if (is_error) {
-        fail_format(stream, *data == '\0' ? "the server reported an error" : data);
+        fail_format(stream, "the server reported an error", data, len);
     } else {
-        fail_format(stream, "the server sent an event that is not JSON");
+        fail_format(stream, "the server sent an event that is not JSON", "", 0);
     }
     return !has_failed(stream);
 }
@@ -143,34 +142,34 @@ ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
 
 void ik_stream_begin(ik_stream_t *stream, const char *content_type)
 {
-    if (content_type == NULL) {
-        return;
-    }
-    size_t len = strcspn(content_type, "; \t");
-    stream->plain_body = len == strlen("application/json") &&
-                         strncasecmp(content_type, "application/json", len) == 0;
-    bool events = len == strlen("text/event-stream") &&
-                  strncasecmp(content_type, "text/event-stream", len) == 0;
-    stream->sniffing = !stream->plain_body && !events;
+    static const char json[] = "application/json";
+    size_t len = content_type == NULL ? 0 : strcspn(content_type, "; \t");
+    stream->plain_body = len == strlen(json) && strncasecmp(content_type, json, len) == 0;
 }
 
-static void sniff(ik_stream_t *stream, const char *bytes, size_t len)
+/* Some servers and proxies give a wrong content type, so the first byte decides: an object, a list
+ * or a page is a whole body; after a content type that says so, all but the fields of an event is.
+ * Returns how many bytes to skip: blanks and a byte order mark. */
+static size_t sniff(ik_stream_t *stream, const char *bytes, size_t len)
 {
     size_t blank = 0;
-    while (blank < len && strchr(" \t\r\n", bytes[blank]) != NULL && bytes[blank] != '\0') {
+    while (blank < len && memchr(" \t\r\n\xef\xbb\xbf", bytes[blank], 7) != NULL) {
         blank++;
     }
     if (blank < len) {
-        stream->plain_body = bytes[blank] == '{' || bytes[blank] == '[';
+        char first = bytes[blank];
+        bool field = memchr("dei:r", first, 5) != NULL; /* data, event, id, a comment, retry */
+        stream->plain_body = memchr("{[<", first, 3) != NULL || (stream->plain_body && !field);
         stream->sniffing = false;
     }
+    return blank;
 }
 
 bool ik_stream_feed(ik_stream_t *stream, const char *bytes, size_t len)
 {
-    if (stream->sniffing) {
-        sniff(stream, bytes, len);
-    }
+    size_t skipped = stream->sniffing ? sniff(stream, bytes, len) : 0;
+    bytes += skipped;
+    len -= skipped;
     if (has_failed(stream)) {
         return false;
     }
@@ -180,7 +179,7 @@ bool ik_stream_feed(ik_stream_t *stream, const char *bytes, size_t len)
             ik_stream_fail_size(stream, "the answer is too long");
         }
     } else if (!ik_sse_feed(stream->sse, bytes, len)) {
-        fail_format(stream, "the server sent an event that is too long");
+        fail_format(stream, "the server sent an event that is too long", "", 0);
     }
     return !has_failed(stream);
 }
@@ -188,11 +187,15 @@ bool ik_stream_feed(ik_stream_t *stream, const char *bytes, size_t len)
 static void read_plain_body(ik_stream_t *stream)
 {
     ik_json_span_t value;
-    if (stream->body.len == 0 || !ik_json_scan(stream->body.data, stream->body.len, &value, NULL)) {
-        fail_format(stream, "the server's answer is not JSON");
-        return;
+    const ik_buffer_t *body = &stream->body;
+    if (body->len > 0 && ik_json_scan(body->data, body->len, &value, NULL)) {
+        stream->target->provider->stream_event(stream, value);
+    } else if (body->len > 0 && body->data[0] == '<') {
+        fail_format(stream, "the server answered with a web page, so base_url may be wrong",
+                    body->data, body->len);
+    } else {
+        fail_format(stream, "the server's answer is not JSON", "", 0);
     }
-    stream->target->provider->stream_event(stream, value);
 }
 
 /* --- what formats write ------------------------------------------------------------------ */

@@ -89,7 +89,7 @@ struct ik_stream {
     ik_sse_t *sse;
     ik_buffer_t body; /* of an answer that is not a stream */
     bool plain_body;  /* the answer is one JSON value, not a stream */
-    bool sniffing;    /* the content type is unclear: the first byte decides */
+    bool sniffing;    /* no byte has come yet that decides it */
     bool text_open;   /* text joins the last item */
     size_t size;      /* of text, reasoning and arguments */
     ik_buffer_t decoded;

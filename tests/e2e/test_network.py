@@ -1,4 +1,5 @@
 """What a server and the network between can do wrong, and what the user is told then."""
+import gzip
 import json
 import os
 import socket
@@ -253,6 +254,21 @@ class Connections(AgentTest):
         self.assertNotIn("<", turn.error[1])
         turn = self.ask([Raw(page, 200, {"content-type": "text/html"}), Answer("Done.")])
         self.assertEqual((turn.text, len(turn.of("retry"))), ("Done.", 1))
+        self.assertIn("web page", turn.of("retry")[0]["message"])
+
+    def test_errors_in_odd_clothes(self):
+        """Compressed, as an event, or behind a byte order mark: the message is found, the session
+        goes on."""
+        error = b'{"error":{"message":"No credit.","code":"insufficient_quota"}}'
+        for body, more in ((gzip.compress(error), {"content-encoding": "gzip"}),
+                           (b"\xef\xbb\xbf" + error, {}), (b"data: " + error + b"\n\n", {}),
+                           (b": hm\r\nevent: error\r\ndata:" + error + b"\r\n\r\n", {})):
+            with self.subTest(body):
+                turn = self.ask([Raw(body, 429, {"content-type": "text/event-stream", **more})],
+                                status=1)
+                self.assertEqual(turn.error[0], "insufficient_quota")
+                self.assertRegex(turn.error[1], r"\ANo credit\. \(")
+                self.assertEqual(turn.of("retry"), [])
 
     def test_rubbish_in_the_stream(self):
         """After text it is the end; before, another try."""

@@ -477,6 +477,29 @@ class PlainBody(ChatTest):
         self.assertEqual(self.body({"hello": 1})["stop"], "incomplete")
         self.assertEqual(self.stream("<html>", content_type="application/json")["stop"], "error")
 
+    def test_a_wrong_content_type(self):
+        """The first byte tells a stream from a body."""
+        body = json.dumps({"choices": [{"message": {"content": "x"}}]})
+        events = 'data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}\n\n'
+        for kind in ("application/json; charset=utf-8", "text/event-stream", "text/plain", ""):
+            for text in (body, "\ufeff" + body, "\r\n " + body, events, ": hm\n\n" + events,
+                         "\ufeff" + events, "event: x\n" + events):
+                with self.subTest(kind=kind, text=text):
+                    got = self.stream(text, content_type=kind)
+                    self.assertEqual((got["text"], got["stop"]), ("x", "end"))
+
+    def test_a_page(self):
+        page = "<!DOCTYPE html>\n<html><head><title>Log in\x1b[2J</title></head>data: x</html>"
+        for kind in ("text/html", "application/json", "text/event-stream"):
+            got = self.stream(page, content_type=kind)
+            self.assertEqual((got["stop"], got["error"]["message"]),
+                             ("error", "the server answered with a web page, so base_url may be "
+                                       "wrong: Log in[2J"))
+
+    def test_an_error_that_is_text(self):
+        got = self.stream("event: error\ndata: no\x1b[1m room\ndata: left " + "\u00e9" * 600 + "\n\n")
+        self.assertEqual(got["error"]["message"], "the server reported an error: no[1m room")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -119,6 +119,16 @@ static const body_case_t bodies[] = {
     {524, "", "", "HTTP 524 server error"},
     {418, " \n\t\n", "", "HTTP 418 request refused"},
     {200, "<html><title>Log in</title></html>", "", "HTTP 200 unexpected answer: Log in"},
+    /* as the data of an event, and behind a byte order mark */
+    {429, "event: error\r\ndata: {\"error\":{\"message\":\"m\",\"code\":\"c\"}}\r\n\r\n", "c", "m"},
+    {429, ": hm\n\ndata:{\"error\":{\"message\":\"m\",\"code\":\"c\"}}", "c", "m"},
+    {500, "\xef\xbb\xbf{\"error\":\"it broke\"}", "", "it broke"},
+    {503, "data: gone\nnow", "", "HTTP 503 Service Unavailable: gone"},
+    {503,
+     "\xef\xbb\xbf"
+     "data",
+     "", "HTTP 503 Service Unavailable: data"},
+    {503, "Sorry\ndata: {\"error\":\"x\"}", "", "HTTP 503 Service Unavailable: Sorry"},
     /* one line without control characters, whatever was sent */
     {400, "{\"error\":{\"message\":\" a\\u0007b\\r\\n\\tc\\u009bd\\u001b[1m \"}}", "", "ab cd[1m"},
     {400, "{\"error\":{\"message\":\"bad \xff byte\"}}", "", "bad \xef\xbf\xbd byte"},
