@@ -344,12 +344,16 @@ void ik_stream_add_arguments(ik_stream_t *stream, ik_stream_call_t *call, const 
     }
 }
 
-void ik_stream_add_arguments_literal(ik_stream_t *stream, ik_stream_call_t *call,
-                                     ik_json_span_t literal)
+void ik_stream_add_arguments_value(ik_stream_t *stream, ik_stream_call_t *call,
+                                   ik_json_span_t value)
 {
-    stream->decoded.len = 0;
-    ik_stream_append_literal(&stream->decoded, literal);
-    ik_stream_add_arguments(stream, call, stream->decoded.data, stream->decoded.len);
+    if (ik_json_is(value, IK_JSON_STRING)) {
+        stream->decoded.len = 0;
+        ik_stream_append_literal(&stream->decoded, value);
+        ik_stream_add_arguments(stream, call, stream->decoded.data, stream->decoded.len);
+    } else if (value.len > 0 && ik_json_kind(value) != IK_JSON_NULL) {
+        ik_stream_add_arguments(stream, call, value.text, value.len);
+    }
 }
 
 void ik_stream_drop_arguments(ik_stream_t *stream, ik_stream_call_t *call)

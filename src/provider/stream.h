@@ -131,11 +131,12 @@ void ik_stream_add_reasoning_literal(ik_stream_t *stream, ik_json_span_t literal
 void ik_stream_close_text(ik_stream_t *stream);
 /* Appends a call to the items, for the wire format to fill. */
 ik_stream_call_t *ik_stream_add_call(ik_stream_t *stream);
-/* Append to a call's arguments: JSON text, or a scanned string literal that holds JSON text. */
+/* Append to a call's arguments: JSON text, or a scanned value. A string holds JSON text; some
+ * servers send the object itself. null adds nothing. */
 void ik_stream_add_arguments(ik_stream_t *stream, ik_stream_call_t *call, const char *text,
                              size_t len);
-void ik_stream_add_arguments_literal(ik_stream_t *stream, ik_stream_call_t *call,
-                                     ik_json_span_t literal);
+void ik_stream_add_arguments_value(ik_stream_t *stream, ik_stream_call_t *call,
+                                   ik_json_span_t value);
 /* Removes the arguments so far, so that others can replace them. */
 void ik_stream_drop_arguments(ik_stream_t *stream, ik_stream_call_t *call);
 /* Decodes a string literal into a buffer; any other value is ignored. */

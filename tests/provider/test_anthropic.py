@@ -306,6 +306,8 @@ class Stream(ProviderTest):
         given = [start(0, {"type": "tool_use", "id": "i", "name": "n", "input": {"a": 1}})]
         for blocks, args in [(tool(0, "", '{"p', '":"\u00fc', '"}'), {"p": "\u00fc"}),
                              (tool(0), {}), (tool(0, ""), {}), (given, {"a": 1}),
+                             ([start(0, {"type": "tool_use", "id": "i", "name": "n",
+                                         "input": '{"a": 1}'})], {"a": 1}),
                              (given + [delta(0, "input_json_delta", partial_json="")], {"a": 1}),
                              (given + [delta(0, "input_json_delta", partial_json='{"b":2}')],
                               {"b": 2})]:

@@ -384,10 +384,11 @@ class Stream(ProviderTest):
             {"functionCall": {"id": "f1", "name": "read", "args": {"path": "a\u00fc"}}},
             {"functionCall": {"name": "pwd", "args": None}}, {"functionCall": {"args": {}}},
             {"functionCall": "rubbish"}, {"functionCall": {"id": "", "name": "ls"}},
-            finish="STOP")])
+            {"functionCall": {"name": "cd", "args": '{"path": "b"}'}}, finish="STOP")])
         self.assertEqual(got["tool_calls"], [
             {"id": "f1", "name": "read", "args": {"path": "a\u00fc"}},
-            {"id": "@1", "name": "pwd", "args": {}}, {"id": "@2", "name": "ls", "args": {}}])
+            {"id": "@1", "name": "pwd", "args": {}}, {"id": "@2", "name": "ls", "args": {}},
+            {"id": "@3", "name": "cd", "args": {"path": "b"}}])
         self.assertEqual(got["stop"], "tool_use")
 
     def test_usage_is_the_last_that_was_said(self):

@@ -179,6 +179,16 @@ class Calls(ResponsesTest):
         got = self.stream([added(0, call()), done(0, call()), completed()])
         self.assertEqual(self.calls(got), [("call_1", "read", {})])
 
+    def test_arguments_as_an_object(self):
+        """They are not dropped: a call with other arguments than the model's must not run."""
+        for events in ([done(0, call({"a": 2}))],
+                       [added(0, call()),
+                        event(ARGUMENTS + ".done", output_index=0, arguments={"a": 2}),
+                        done(0, call(None))]):
+            got = self.stream([*events, completed()])
+            self.assertEqual(self.calls(got), [("call_1", "read", {"a": 2})])
+            self.assertIsNone(got["replay"])
+
     def test_custom_tools_are_passed_over(self):
         got = self.stream([added(0, {"type": "custom_tool_call", "id": "ctc_1", "input": ""}),
                            event("response.custom_tool_call_input.delta", output_index=0,

@@ -117,7 +117,7 @@ static void add_input(ik_stream_t *stream, block_t *block, ik_json_span_t json)
         ik_stream_drop_arguments(stream, block->call);
         block->has_input = false;
     }
-    ik_stream_add_arguments_literal(stream, block->call, json);
+    ik_stream_add_arguments_value(stream, block->call, json);
 }
 
 static const struct {
@@ -205,8 +205,8 @@ static void open_call(ik_stream_t *stream, block_t *block, ik_json_span_t data)
     if (ik_json_find_kind(data, "name", IK_JSON_STRING, &value)) {
         ik_stream_append_literal(&call->name, value);
     }
-    if (ik_json_find_kind(data, "input", IK_JSON_OBJECT, &value)) {
-        ik_stream_add_arguments(stream, call, value.text, value.len);
+    if (ik_json_find(data, "input", &value)) {
+        ik_stream_add_arguments_value(stream, call, value);
         block->has_input = true;
     }
     keep_unknown_members(stream->state, block, data);

@@ -86,8 +86,8 @@ static ik_stream_call_t *add_call(ik_stream_t *stream, ik_json_span_t data)
     if (ik_json_find_kind(data, "name", IK_JSON_STRING, &value)) {
         ik_stream_append_literal(&call->name, value);
     }
-    if (ik_json_find(data, "args", &value) && ik_json_kind(value) != IK_JSON_NULL) {
-        ik_stream_add_arguments(stream, call, value.text, value.len);
+    if (ik_json_find(data, "args", &value)) {
+        ik_stream_add_arguments_value(stream, call, value);
     }
     return call;
 }

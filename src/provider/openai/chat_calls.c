@@ -132,15 +132,10 @@ static slot_t *open_slot(ik_chat_calls_t *calls, int64_t index)
     return slot;
 }
 
-/* Arguments are JSON text in a string; some servers send the object itself. */
 static void take_arguments(ik_chat_calls_t *calls, slot_t *slot, ik_json_span_t arguments)
 {
     size_t before = slot->call->arguments.len;
-    if (ik_json_is(arguments, IK_JSON_STRING)) {
-        ik_stream_add_arguments_literal(calls->stream, slot->call, arguments);
-    } else {
-        ik_stream_add_arguments(calls->stream, slot->call, arguments.text, arguments.len);
-    }
+    ik_stream_add_arguments_value(calls->stream, slot->call, arguments);
     slot->pieces += slot->call->arguments.len > before;
 }
 

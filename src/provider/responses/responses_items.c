@@ -232,11 +232,11 @@ static void replace(ik_buffer_t *buffer, ik_json_span_t literal)
     }
 }
 
-static void replace_arguments(ik_stream_t *stream, ik_stream_call_t *call, ik_json_span_t literal)
+static void replace_arguments(ik_stream_t *stream, ik_stream_call_t *call, ik_json_span_t value)
 {
-    if (ik_json_has_text(literal)) {
+    if (value.len > 2) { /* neither "" nor {} */
         ik_stream_drop_arguments(stream, call);
-        ik_stream_add_arguments_literal(stream, call, literal);
+        ik_stream_add_arguments_value(stream, call, value);
     }
 }
 
@@ -258,7 +258,7 @@ void ik_responses_items_arguments(ik_responses_items_t *items, const ik_response
     if (whole) {
         replace_arguments(items->stream, call_of(items, slot), literal);
     } else {
-        ik_stream_add_arguments_literal(items->stream, call_of(items, slot), literal);
+        ik_stream_add_arguments_value(items->stream, call_of(items, slot), literal);
     }
 }
 
