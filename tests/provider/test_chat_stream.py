@@ -436,7 +436,11 @@ class Errors(ChatTest):
         self.assertEqual(got["error"]["message"], "1")
 
     def test_error_null_is_none(self):
-        self.assertEqual(self.finished(chunk({"content": "x"}, error=None))["stop"], "end")
+        for none in (None, False, "", {}, []):
+            got = self.finished(chunk({"content": "x"}, error=none))
+            self.assertEqual((got["stop"], got["text"]), ("end", "x"))
+            got = self.stream([{**chunk({"content": "x"}), "error": none}, chunk(finish="stop")])
+            self.assertEqual((got["stop"], got["text"]), ("end", "x"))
 
     def test_calls_before_an_error_do_not_run(self):
         got = self.stream([calls(fragment("t", "{}", id="x"), finish="tool_calls"),

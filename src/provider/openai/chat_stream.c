@@ -206,6 +206,12 @@ static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
     }
 }
 
+/* Servers that fill in all members write false, "" or {} where there is no error. */
+static bool says_error(ik_json_span_t value)
+{
+    return value.len > 2 && value.text[0] != 'f';
+}
+
 /* Some servers send a message instead of a delta; an answer that is not streamed always has one. */
 static void take_choice(ik_stream_t *stream, ik_json_span_t choice)
 {
@@ -227,7 +233,7 @@ static void take_choice(ik_stream_t *stream, ik_json_span_t choice)
     if (ik_json_is(values[USAGE], IK_JSON_OBJECT)) {
         take_usage(stream, values[USAGE]);
     }
-    if (values[ERROR].len > 0) {
+    if (says_error(values[ERROR])) {
         ik_stream_fail(stream, values[ERROR]);
     }
 }
@@ -262,7 +268,7 @@ static bool is_error(const ik_json_span_t *values)
 {
     bool says_so = ik_json_is_text(values[EVENT_OBJECT], "error") ||
                    ik_json_is_text(values[EVENT_TYPE], "error");
-    return values[EVENT_ERROR].len > 0 || says_so ||
+    return says_error(values[EVENT_ERROR]) || says_so ||
            (values[EVENT_CHOICES].len == 0 && values[EVENT_MESSAGE].len > 0);
 }
 
