@@ -108,8 +108,12 @@ ik_msg_t *ik_msg_copy(const void *ctx, const ik_msg_t *message)
         ik_msg_create_sized(ctx, message->kind, message->content, length_of(message->content),
                             message->data_json, message->data_len);
     copy->clean = message->clean;
+    copy->output_at = message->output_at;
     return copy;
 }
+
+/* Before the value of the last member of a result. */
+static const char output_key[] = ",\"output\":";
 
 /* Closes the object in the buffer, if there is one, and makes it the data of a message. */
 static ik_msg_t *take_data(const void *ctx, const char *kind, const char *content,
@@ -418,10 +422,12 @@ ik_msg_t *ik_msg_create_result(const void *ctx, const ik_msg_result_t *result)
     add_text(&data, "display", ik_display_name(result->display));
     add_images(&data, result->images, result->image_count);
     add_text(&data, "stderr", result->err);
+    size_t output_at = data.len + strlen(output_key);
     add_text(&data, "output", result->output);
     char *summary = ik_summary_of_result(NULL, result->name, result->output);
     ik_msg_t *message = take_data(ctx, IK_MSG_TOOL_RESULT, summary, &data);
     message->clean = is_clean_object(result->output, strlen(result->output));
+    message->output_at = (uint32_t)output_at; /* the members before it are short */
     talloc_free(summary);
     return message;
 }
@@ -698,12 +704,13 @@ bool ik_msg_text_is_blank(const char *text)
     return text == NULL || *text == '\0';
 }
 
-/* Unlike ik_json_find this stops at the first match: a megabyte of output may follow. */
-static bool find_first(ik_json_span_t object, const char *name, ik_json_span_t *value)
+/* Unlike ik_json_find this stops at the first match: a megabyte of output may follow. Members from
+ * end on are not looked at. */
+static bool find_first(ik_json_span_t object, size_t end, const char *name, ik_json_span_t *value)
 {
     size_t position = 0;
     ik_json_span_t key;
-    while (ik_json_next_member(object, &position, &key, value)) {
+    while (position < end && ik_json_next_member(object, &position, &key, value)) {
         if (ik_json_key_is(key, name)) {
             return true;
         }
@@ -716,7 +723,16 @@ bool ik_msg_field(const ik_msg_t *message, const char *name, ik_json_span_t *val
     if (message->data_json == NULL) {
         return false;
     }
-    return find_first((ik_json_span_t){message->data_json, message->data_len}, name, value);
+    ik_json_span_t data = {message->data_json, message->data_len};
+    if (message->output_at == 0) {
+        return find_first(data, data.len, name, value);
+    }
+    if (strcmp(name, "output") == 0) {
+        *value =
+            (ik_json_span_t){data.text + message->output_at, data.len - 1 - message->output_at};
+        return true;
+    }
+    return find_first(data, message->output_at - strlen(output_key), name, value);
 }
 
 void ik_msg_find_fields(ik_json_span_t object, const char *const *names, size_t count,
@@ -763,5 +779,6 @@ bool ik_msg_call_field(const ik_msg_t *call, const char *name, ik_json_span_t *l
 {
     ik_json_span_t function;
     return ik_msg_field(call, "function", &function) && ik_json_kind(function) == IK_JSON_OBJECT &&
-           find_first(function, name, literal) && ik_json_kind(*literal) == IK_JSON_STRING;
+           find_first(function, function.len, name, literal) &&
+           ik_json_kind(*literal) == IK_JSON_STRING;
 }

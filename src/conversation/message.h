@@ -77,6 +77,9 @@ typedef struct {
     const char *data_json; /* a JSON object, or NULL */
     size_t data_len;       /* of data_json */
     bool clean;            /* arguments or output are an object in the sense of json_clean.h */
+    /* Where the value of output, the last member, begins in data_json; 0: not known. It is most of
+     * a long conversation, and is neither searched for nor skipped byte by byte. */
+    uint32_t output_at;
 } ik_msg_t;
 
 /* What the first message of a step says about it. Members that are NULL, zero or unknown are left

@@ -185,6 +185,35 @@ START_TEST(a_result_with_its_cost_and_provider)
 }
 END_TEST
 
+/* A result that was made here knows where its output is, one that was read does not: both say the
+ * same. */
+START_TEST(fields_of_a_result_with_output)
+{
+    static const char *const outputs[] = {"", "{}", "{\"a\":\"\\\"images\\\":[]\"},\"success\":1",
+                                          "\\"};
+    static const char *const names[] = {"tool_call_id", "name",   "provider", "success",
+                                        "images",       "output", "stderr",   ""};
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) + 1; i++) {
+        bool is_long = i == sizeof(outputs) / sizeof(outputs[0]);
+        char *text = ik_new_array(ctx, char, 2 << 20);
+        memset(text, '"', (2 << 20) - 1);
+        const ik_msg_t *made = make_result("glob", is_long ? text : outputs[i]);
+        const ik_msg_t *same[] = {made, ik_msg_copy(ctx, made)};
+        const ik_msg_t *read = ik_msg_create(ctx, IK_MSG_TOOL_RESULT, "x", made->data_json);
+        for (size_t n = 0; n < 2 * (sizeof(names) / sizeof(names[0])); n++) {
+            const char *name = names[n / 2];
+            ik_json_span_t expected = {0};
+            ik_json_span_t found = {0};
+            bool is_there = ik_msg_field(read, name, &expected);
+            ck_assert_int_eq(ik_msg_field(same[n % 2], name, &found), is_there);
+            ck_assert(!is_there || found.len == expected.len);
+            ck_assert(!is_there || memcmp(found.text, expected.text, found.len) == 0);
+        }
+        ck_assert_str_eq(ik_msg_field_text(ctx, made, "output"), is_long ? text : outputs[i]);
+    }
+}
+END_TEST
+
 /* What no provider takes as the name of a tool is not stored as one, in call and result alike. */
 START_TEST(names_are_made_usable)
 {
@@ -732,6 +761,7 @@ int main(void)
     tcase_add_test(tests, a_call_as_it_is_stored);
     tcase_add_test(tests, a_result_as_it_is_stored);
     tcase_add_test(tests, a_result_with_its_cost_and_provider);
+    tcase_add_test(tests, fields_of_a_result_with_output);
     tcase_add_test(tests, names_are_made_usable);
     tcase_add_test(tests, arguments_are_kept_as_the_model_wrote_them);
     tcase_add_test(tests, a_step_says_what_it_knows);
