@@ -540,16 +540,20 @@ size_t ik_json_step(const char *at, const char *end, size_t *decoded)
     return written;
 }
 
-/* Copies up to the next backslash, eight bytes at a time; returns the number of bytes. */
+/* Copies up to the next backslash, eight bytes at a time; returns the number of bytes. The last
+ * eight may have bytes from the backslash on, which the caller overwrites. */
 static size_t copy_plain(char *out, const char *p, const char *end)
 {
     size_t n = 0;
     for (uint64_t word; (size_t)(end - p) - n >= sizeof(word); n += sizeof(word)) {
         memcpy(&word, p + n, sizeof(word));
-        if (has_zero(word ^ EIGHT('\\')) != 0) {
-            break;
-        }
         memcpy(out + n, &word, sizeof(word));
+        if (has_zero(word ^ EIGHT('\\')) != 0) {
+            while (p[n] != '\\') {
+                n++;
+            }
+            return n;
+        }
     }
     while (p + n < end && p[n] != '\\') {
         out[n] = p[n];

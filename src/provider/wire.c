@@ -1,5 +1,6 @@
 #include "provider/wire.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -17,31 +18,38 @@ enum {
 
 /* --- ids --------------------------------------------------------------------------------- */
 
-static bool find_id(const ik_msg_t *message, ik_json_span_t *literal)
+/* What a call or result says about its id; len 0: not said. */
+typedef struct {
+    ik_json_span_t id;
+    ik_json_span_t provider; /* that gave it */
+} call_id_t;
+
+static call_id_t find_id(const ik_msg_t *message)
 {
-    const char *name = ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id";
-    return ik_msg_field(message, name, literal) && ik_json_kind(*literal) == IK_JSON_STRING;
+    const char *names[] = {ik_msg_is(message, IK_MSG_TOOL_CALL) ? "id" : "tool_call_id",
+                           "provider"};
+    ik_json_span_t values[2];
+    ik_msg_find_fields((ik_json_span_t){message->data_json, message->data_len}, names, 2, values);
+    bool usable = ik_json_is(values[0], IK_JSON_STRING);
+    return (call_id_t){.id = usable ? values[0] : (ik_json_span_t){0}, .provider = values[1]};
 }
 
 /* Whether this provider gave the id and gets it back unchanged. */
-static bool keeps_id(const ik_request_t *request, const ik_msg_t *message)
+static bool keeps_id(const ik_request_t *request, call_id_t found)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     enum { ID_MAX = 64 };
-    ik_json_span_t provider;
-    ik_json_span_t id;
-    return ik_msg_field(message, "provider", &provider) &&
-           ik_json_is_text(provider, request->target->config->name) && find_id(message, &id) &&
-           id.len > 2 && id.len <= ID_MAX + 2 &&
+    ik_json_span_t id = found.id;
+    return ik_json_is_text(found.provider, request->target->config->name) && id.len > 2 &&
+           id.len <= ID_MAX + 2 &&
            (request->target->provider->takes_any_id || strspn(id.text + 1, plain) == id.len - 2);
 }
 
 bool ik_wire_is_own_id(const ik_request_t *request, const ik_msg_t *message)
 {
     static const char made_up[] = "\"ik_";
-    ik_json_span_t id;
-    return keeps_id(request, message) && find_id(message, &id) &&
-           strncmp(id.text, made_up, sizeof(made_up) - 1) != 0;
+    call_id_t found = find_id(message);
+    return keeps_id(request, found) && strncmp(found.id.text, made_up, sizeof(made_up) - 1) != 0;
 }
 
 /* The nine characters are a hash of the id, so that a call and its result get the same ones. */
@@ -63,14 +71,11 @@ static void append_nine(ik_buffer_t *out, ik_json_span_t literal)
 void ik_wire_append_id(ik_buffer_t *out, const ik_request_t *request, const ik_msg_t *message,
                        bool nine)
 {
-    ik_json_span_t literal;
-    if (!find_id(message, &literal)) {
-        literal = (ik_json_span_t){"\"\"", 2};
-    }
-    if (!nine && keeps_id(request, message)) {
-        ik_buffer_append(out, literal.text, literal.len);
+    call_id_t found = find_id(message);
+    if (!nine && keeps_id(request, found)) {
+        ik_buffer_append(out, found.id.text, found.id.len);
     } else {
-        append_nine(out, literal);
+        append_nine(out, found.id.len > 0 ? found.id : (ik_json_span_t){"\"\"", 2});
     }
 }
 
@@ -115,9 +120,9 @@ static content_t decode_arguments(const ik_msg_t *call)
 /* Whether the call goes back as its provider sent it: with its id and arguments unchanged. */
 static bool call_fits(const ik_request_t *request, const ik_msg_t *call, ik_json_span_t stored_id)
 {
-    ik_json_span_t id;
-    if (!keeps_id(request, call) || !find_id(call, &id) || stored_id.len != id.len ||
-        memcmp(stored_id.text, id.text, id.len) != 0) {
+    call_id_t found = find_id(call);
+    if (!keeps_id(request, found) || stored_id.len != found.id.len ||
+        memcmp(stored_id.text, found.id.text, found.id.len) != 0) {
         return false;
     }
     if (call->clean) {
@@ -129,15 +134,32 @@ static bool call_fits(const ik_request_t *request, const ik_msg_t *call, ik_json
     return fits;
 }
 
+/* What the first message of a step says about it; len 0: not said. */
+typedef struct {
+    ik_json_span_t model;
+    ik_json_span_t length; /* number of its messages, if it has private data */
+    ik_json_span_t calls;  /* their ids */
+    ik_json_span_t own;    /* data of the provider, for each of its wire formats */
+} step_facts_t;
+
+static step_facts_t find_step_facts(const ik_request_t *request, const ik_msg_t *first)
+{
+    const char *names[] = {"model", "step", "calls", request->target->config->name};
+    ik_json_span_t values[4];
+    ik_msg_find_fields((ik_json_span_t){first->data_json, first->data_len}, names, 4, values);
+    return (step_facts_t){values[0], values[1], values[2], values[3]};
+}
+
 /* Whether the step still has all the messages and calls it was stored with. Messages of neither
  * side may stand among them. */
-static bool step_fits(const ik_request_t *request, ik_msg_t *const *messages, size_t count)
+static bool step_fits(const ik_request_t *request, const step_facts_t *facts,
+                      ik_msg_t *const *messages, size_t count)
 {
-    ik_json_span_t ids;
+    ik_json_span_t ids = facts->calls;
     ik_json_span_t id;
     size_t position = 0;
     int64_t answers = 0;
-    if (!ik_msg_field(messages[0], "calls", &ids) || ik_json_kind(ids) != IK_JSON_ARRAY) {
+    if (!ik_json_is(ids, IK_JSON_ARRAY)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
@@ -148,16 +170,16 @@ static bool step_fits(const ik_request_t *request, ik_msg_t *const *messages, si
         }
     }
     return !ik_json_next_element(ids, &position, &id) &&
-           ik_msg_field_number(messages[0], "step", 0) == answers;
+           ik_json_is(facts->length, IK_JSON_NUMBER) &&
+           strtoll(facts->length.text, NULL, 10) == answers;
 }
 
 /* Finds the provider's private data of a step: data_json.PROVIDER.WIRE */
-static bool find_private(const ik_msg_t *first, const ik_request_t *request, ik_json_span_t *value)
+static bool find_private(const ik_request_t *request, const step_facts_t *facts,
+                         ik_json_span_t *value)
 {
-    ik_json_span_t own;
-    return ik_msg_field(first, request->target->config->name, &own) &&
-           ik_json_kind(own) == IK_JSON_OBJECT &&
-           ik_json_find(own, request->target->provider->name, value);
+    return ik_json_is(facts->own, IK_JSON_OBJECT) &&
+           ik_json_find(facts->own, request->target->provider->name, value);
 }
 
 /* How many messages, from the first on, belong to its step. */
@@ -187,14 +209,15 @@ static bool is_damaged(const ik_request_t *request, size_t index)
 {
     ik_msg_t *const *first = request->conversation->messages + index;
     size_t count = step_length(first, request->conversation->count - index);
+    step_facts_t facts = find_step_facts(request, *first);
     ik_json_span_t value;
-    if (!ik_msg_field(*first, "model", &value) || !ik_json_is_text(value, request->target->name)) {
+    if (!ik_json_is_text(facts.model, request->target->name)) {
         return true;
     }
-    if (!ik_msg_field(*first, "step", &value)) {
+    if (facts.length.len == 0) {
         return request->target->provider->reasons_for_every_call && has_calls(first, count);
     }
-    return !step_fits(request, first, count) || !find_private(*first, request, &value) ||
+    return !step_fits(request, &facts, first, count) || !find_private(request, &facts, &value) ||
            !ik_json_is_clean(value);
 }
 
@@ -215,12 +238,12 @@ bool ik_wire_next_step(ik_wire_t *wire, const ik_request_t *request, ik_msg_t *c
     *step = (ik_wire_step_t){.messages = first, .count = step_length(first, count - *position)};
     /* From reasoning_from on, is_damaged has checked every step that has private data, unless steps
      * are separate. */
-    ik_json_span_t stored;
+    step_facts_t facts = find_step_facts(request, *first);
     size_t index = wire->group_index[first - wire->group];
-    bool valid = keeps_reasoning(wire, request, index) && ik_msg_begins_step(*first) &&
-                 ik_msg_field(*first, "step", &stored) &&
+    bool valid = keeps_reasoning(wire, request, index) && ik_json_is(facts.model, IK_JSON_STRING) &&
+                 facts.length.len > 0 &&
                  !(request->target->provider->reasoning_is_separate && is_damaged(request, index));
-    if (!valid || !find_private(*first, request, &step->private_json)) {
+    if (!valid || !find_private(request, &facts, &step->private_json)) {
         step->private_json = (ik_json_span_t){0};
     }
     ik_key_unmask_json(&wire->unmasked, &step->private_json, request->target->config->api_key);
@@ -448,9 +471,22 @@ static bool is_silent(const ik_wire_t *wire, const ik_request_t *request, size_t
     const ik_conversation_t *conversation = request->conversation;
     const ik_msg_t *message = conversation->messages[index];
     ik_json_span_t value;
-    return ik_msg_is(message, IK_MSG_ASSISTANT) && ik_msg_text_is_blank(message->content) &&
-           (!keeps_reasoning(wire, request, index) || is_damaged(request, index) ||
-            !find_private(message, request, &value));
+    if (!ik_msg_is(message, IK_MSG_ASSISTANT) || !ik_msg_text_is_blank(message->content)) {
+        return false;
+    }
+    step_facts_t facts = find_step_facts(request, message);
+    return !keeps_reasoning(wire, request, index) || is_damaged(request, index) ||
+           !find_private(request, &facts, &value);
+}
+
+/* Makes room for all messages at once, where there is none yet; data is most of what is written. */
+static void reserve(ik_wire_t *wire, const ik_request_t *request)
+{
+    size_t room = 0;
+    for (size_t i = 0; wire->messages.data == NULL && i < request->conversation->count; i++) {
+        room += request->conversation->messages[i]->data_len;
+    }
+    ik_buffer_reserve(&wire->messages, room);
 }
 
 static void append_until(ik_wire_t *wire, const ik_request_t *request, size_t limit)
@@ -609,6 +645,7 @@ void ik_wire_format(ik_wire_t *wire, const ik_request_t *request, ik_wire_body_t
     if (is_outdated(wire, request)) {
         start_over(wire, request);
     }
+    reserve(wire, request);
     if (wire->dropped) {
         size_t done = wire->done;
         size_t previous_mark = wire->previous_mark;

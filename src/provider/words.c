@@ -62,19 +62,29 @@ static bool is_control_escape(const char *letter, const char *end)
     return code == 0x1b || (code >= 0x80 && code < 0xa0);
 }
 
-/* Whether a backslash stands before a u anywhere; most results have no such pair. The loop runs
- * over blocks of a fixed length, which compilers vectorise: a memchr for each backslash took 0.2 ms
- * more per MB. */
+/* Compilers vectorise the loop where len is constant. */
+static inline bool has_escape_in(const char *at, size_t len)
+{
+    unsigned char found = 0;
+    for (size_t i = 0; i < len; i++) {
+        found |= (unsigned char)((at[i] == '\\') & (at[i + 1] == 'u'));
+    }
+    return found != 0;
+}
+
+/* Whether a backslash stands before a u anywhere; most results have no such pair. A memchr for each
+ * backslash took 0.2 ms more per MB. */
 static bool has_unicode_escape(const char *json, const char *end)
 {
-    enum { BLOCK = 64 };
+    enum { LARGE = 256, SMALL = 32 };
     const char *at = json;
-    for (; end - at > BLOCK; at += BLOCK) {
-        unsigned char found = 0;
-        for (size_t i = 0; i < BLOCK; i++) {
-            found |= (unsigned char)((at[i] == '\\') & (at[i + 1] == 'u'));
+    for (; end - at > LARGE; at += LARGE) {
+        if (has_escape_in(at, LARGE)) {
+            return true;
         }
-        if (found) {
+    }
+    for (; end - at > SMALL; at += SMALL) {
+        if (has_escape_in(at, SMALL)) {
             return true;
         }
     }
