@@ -142,13 +142,13 @@ ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
 
 void ik_stream_begin(ik_stream_t *stream, const char *content_type)
 {
-    static const char json[] = "application/json";
+    static const char events[] = "text/event-stream";
     size_t len = content_type == NULL ? 0 : strcspn(content_type, "; \t");
-    stream->plain_body = len == strlen(json) && strncasecmp(content_type, json, len) == 0;
+    stream->plain_body = len != strlen(events) || strncasecmp(content_type, events, len) != 0;
 }
 
 /* Some servers and proxies give a wrong content type, so the first byte decides: an object, a list
- * or a page is a whole body; after a content type that says so, all but the fields of an event is.
+ * or a page is a whole body, and so is all but a field of an event where no stream is announced.
  * Returns how many bytes to skip: blanks and a byte order mark. */
 static size_t sniff(ik_stream_t *stream, const char *bytes, size_t len)
 {
@@ -188,13 +188,21 @@ static void read_plain_body(ik_stream_t *stream)
 {
     ik_json_span_t value;
     const ik_buffer_t *body = &stream->body;
-    if (body->len > 0 && ik_json_scan(body->data, body->len, &value, NULL)) {
+    const char *fault = NULL;
+    if (body->len == 0) {
+        return;
+    }
+    if (ik_json_scan(body->data, body->len, &value, NULL)) {
         stream->target->provider->stream_event(stream, value);
-    } else if (body->len > 0 && body->data[0] == '<') {
-        fail_format(stream, "the server answered with a web page, so base_url may be wrong",
-                    body->data, body->len);
+        bool empty = stream->item_count == 0 && stream->reasoning.len == 0;
+        fault = !stream->terminal && empty ? "the server's answer is not one of a model" : NULL;
+    } else if (body->data[0] == '<') {
+        fault = "the server answered with a web page, so base_url may be wrong";
     } else {
-        fail_format(stream, "the server's answer is not JSON", "", 0);
+        fault = "the server's answer is not JSON";
+    }
+    if (fault != NULL) {
+        fail_format(stream, fault, body->data, body->len);
     }
 }
 

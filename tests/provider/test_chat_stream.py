@@ -478,8 +478,18 @@ class PlainBody(ChatTest):
                          ("error", {"code": "model_not_found", "message": "no such model"}))
 
     def test_neither(self):
-        self.assertEqual(self.body({"hello": 1})["stop"], "incomplete")
-        self.assertEqual(self.stream("<html>", content_type="application/json")["stop"], "error")
+        for kind in ("application/json", "text/plain", "text/event-stream", ""):
+            for body, words in (
+                    ('{"msg": "over quota"}', 'not one of a model: {"msg": "over quota"}'),
+                    ("[]", "not one of a model: []"), ("<html>", "a web page")):
+                got = self.stream(body, content_type=kind)
+                self.assertEqual(got["stop"], "error")
+                self.assertIn(words, got["error"]["message"])
+        for kind in ("application/json", "text/plain", ""):
+            got = self.stream("Sorry,\nno", content_type=kind)
+            self.assertEqual(got["error"]["message"], "the server's answer is not JSON: Sorry,")
+            self.assertEqual(self.stream("null", content_type=kind)["stop"], "error")
+            self.assertEqual(self.stream(" \n", content_type=kind)["stop"], "incomplete")
 
     def test_a_wrong_content_type(self):
         """The first byte tells a stream from a body."""
