@@ -28,6 +28,8 @@ static const status_rule_t statuses[] = {
     {402, IK_FAULT_QUOTA, false, "Payment Required"},
     {403, IK_FAULT_AUTH, false, "Forbidden"},
     {404, IK_FAULT_NOT_FOUND, false, "Not Found"},
+    {405, IK_FAULT_NOT_FOUND, false, "Method Not Allowed"}, /* base_url may be wrong */
+    {407, IK_FAULT_INVALID, false, "Proxy Authentication Required"},
     {408, IK_FAULT_SERVER, true, "Request Timeout"},
     {409, IK_FAULT_SERVER, true, "Conflict"},
     {413, IK_FAULT_TOO_LARGE, false, "Content Too Large"},

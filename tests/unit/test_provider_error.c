@@ -117,6 +117,8 @@ static const body_case_t bodies[] = {
      "HTTP 504 Gateway Timeout: upstream timed out"},
     {500, "", "", "HTTP 500 Internal Server Error"},
     {524, "", "", "HTTP 524 server error"},
+    {405, "", "", "HTTP 405 Method Not Allowed"},
+    {407, "", "", "HTTP 407 Proxy Authentication Required"},
     {418, " \n\t\n", "", "HTTP 418 request refused"},
     {200, "<html><title>Log in</title></html>", "", "HTTP 200 unexpected answer: Log in"},
     /* as the data of an event, and behind a byte order mark */
