@@ -160,18 +160,17 @@ static void say_nothing_found(reading_t *reading)
     end_reading(reading);
 }
 
-/* The path goes into the draft like a pasted one. */
+/* The path goes into the draft like a pasted one, whatever has the keys by now. */
 static void take_image(reading_t *reading, const char *bytes, size_t len, ik_image_kind_t kind)
 {
     ik_repl_t *repl = reading->repl;
-    ik_prompt_t *prompt = ik_view_prompt(repl->view);
     char *path = NULL;
     res_t saved = save_image(reading, repl->options->paths->pasted, bytes, len,
                              ik_image_extension(kind), &path);
     if (is_err(&saved)) {
         ik_repl_say(repl, IK_ROLE_ERROR, saved.message);
     } else {
-        ik_prompt_key(prompt, &(ik_key_t){.kind = IK_KEY_PASTE, .text = path, .len = strlen(path)});
+        ik_prompt_paste(ik_view_prompt(repl->view), path, strlen(path));
         ik_repl_draft_changed(repl->draft);
         ik_view_touch(repl->view);
     }

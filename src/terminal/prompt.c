@@ -234,43 +234,48 @@ static ik_prompt_action_t step_often(ik_prompt_t *prompt, bool is_up)
     return action;
 }
 
+static void paste(ik_editor_t *editor, const char *text, size_t len)
+{
+    ik_editor_key(editor, &(ik_key_t){.kind = IK_KEY_PASTE, .text = text, .len = len});
+}
+
 /* The paste of an image's path names the image as a word of its own. */
-static void paste_image(ik_prompt_t *prompt, const char *words)
+static void paste_image(ik_editor_t *draft, const char *words)
 {
     size_t len;
     size_t cursor;
-    const char *text = ik_editor_raw(prompt->editor, &len, &cursor);
+    const char *text = ik_editor_raw(draft, &len, &cursor);
     char before = cursor == 0 ? ' ' : text[cursor - 1];
     bool has_sign = before == IK_PROMPT_SIGN_FILE;
     bool apart = has_sign || before == ' ' || before == '\t' || before == '\n';
     char *word = ik_sprintf(NULL, "%s%s ", apart ? "" : " ", words + has_sign);
-    ik_editor_key(prompt->editor,
-                  &(ik_key_t){.kind = IK_KEY_PASTE, .text = word, .len = strlen(word)});
+    paste(draft, word, strlen(word));
     talloc_free(word);
 }
 
-/* Pastes an image's path as "@FILE"; false: it is another paste. A shell command gets the path. */
-static bool take_paste(ik_prompt_t *prompt, const ik_key_t *key)
+void ik_prompt_paste(ik_prompt_t *prompt, const char *text, size_t len)
 {
     const ik_completion_source_t *source = &prompt->source;
-    if (key->kind != IK_KEY_PASTE || source->pasted == NULL || prompt->aside != NULL ||
-        shown_text(prompt)[0] == IK_PROMPT_SIGN_SHELL) {
-        return false;
+    ik_editor_t *draft = prompt->aside == NULL ? prompt->editor : prompt->aside;
+    size_t draft_len;
+    size_t cursor;
+    bool for_shell = ik_editor_raw(draft, &draft_len, &cursor)[0] == IK_PROMPT_SIGN_SHELL;
+    char *words =
+        source->pasted == NULL || for_shell ? NULL : source->pasted(source->data, NULL, text, len);
+    if (words != NULL) {
+        paste_image(draft, words);
+    } else {
+        paste(draft, text, len);
     }
-    char *words = source->pasted(source->data, NULL, key->text, key->len);
-    if (words == NULL) {
-        return false;
-    }
-    paste_image(prompt, words);
     talloc_free(words);
     prompt->browse.direct = false;
     ik_prompt_list_update(prompt, false);
-    return true;
 }
 
 static ik_prompt_action_t edit(ik_prompt_t *prompt, const ik_key_t *key)
 {
-    if (take_paste(prompt, key)) {
+    if (key->kind == IK_KEY_PASTE && prompt->aside == NULL) {
+        ik_prompt_paste(prompt, key->text, key->len);
         return IK_PROMPT_NONE;
     }
     bool typed = (key->kind == IK_KEY_TEXT || key->kind == IK_KEY_BACKSPACE) &&

@@ -88,6 +88,9 @@ bool ik_prompt_is_empty(const ik_prompt_t *prompt);
 /* Replaces the draft, or inserts lines before it. */
 void ik_prompt_set_text(ik_prompt_t *prompt, const char *text);
 void ik_prompt_prepend_text(ik_prompt_t *prompt, const char *text);
+/* Pastes at the cursor of the draft, even while a question or a list has the keys. A shell command
+ * gets the path of an image as it is. */
+void ik_prompt_paste(ik_prompt_t *prompt, const char *text, size_t len);
 /* Pending completions have arrived: asks the source again. */
 void ik_prompt_refresh(ik_prompt_t *prompt);
 

@@ -27,17 +27,26 @@ static void say(ik_view_t *view, const char *text)
     ik_rows_say(&rows, IK_ROLE_ERROR, text);
 }
 
-/* Replaces the draft, but keeps queued messages that returned to it during editing before it. */
+/* Replaces the draft. What came into it during editing, a queued message that returned or an image
+ * of the clipboard, is kept before it, without the newline or blank that separates it. */
 static void set_text(editing_t *editing, const char *text)
 {
+    static const char blanks[] = " \n";
     ik_prompt_t *prompt = editing->view->prompt;
     char *now = ik_prompt_text(editing, prompt);
-    size_t own = strlen(editing->draft);
-    size_t more = strlen(now) - own;
+    size_t more = strlen(now) - strlen(editing->draft);
+    size_t at = 0; /* where it came in */
+    while (strcmp(now + at + more, editing->draft + at) != 0) {
+        at++;
+    }
+    size_t end = at + more;
+    while (end > at && strchr(blanks, now[end - 1]) != NULL) {
+        end--;
+    }
+    now[end] = '\0';
     ik_prompt_set_text(prompt, text);
-    if (more > 0) {
-        now[own == 0 ? more : more - 1] = '\0'; /* without the newline between them */
-        ik_prompt_prepend_text(prompt, now);
+    if (end > at) {
+        ik_prompt_prepend_text(prompt, now + at + strspn(now + at, blanks));
     }
 }
 

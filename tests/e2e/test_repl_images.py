@@ -318,6 +318,73 @@ class ClipboardTest(ImageTest):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
 
+    def paste_during(self, begin, end, **env):
+        """Presses Ctrl-V after a draft and has the image arrive between begin and end, which get the
+        terminal. A program that was given up on a busy machine is asked again. Returns the terminal."""
+        gate = os.path.join(self.dir, "gate")
+        pids = os.path.join(self.dir, "pids")
+        pasted = os.path.join(self.home, "pasted")
+        path = self.program("xclip", f"echo $$ >> {pids}\n"
+                                     f"until [ -e {gate} ]; do sleep 0.05; done\n"
+                                     f"exec cat {self.project}/shot.png\n")
+
+        def is_given_up():
+            if not os.path.exists(pids):
+                return False
+            with open(pids) as f:
+                asked = f.read().split()
+            return len(asked) == 2 and not any(os.path.exists(f"/proc/{pid}") for pid in asked)
+
+        t = self.open(path, [], DISPLAY=":7", **env)
+        t.send("see ")
+        while not os.path.exists(pasted):
+            t.send("\x16")
+            begin(t)
+            with open(gate, "w"):
+                pass
+            t.wait_until(lambda: os.path.exists(pasted) or is_given_up(), "the image")
+            end(t)
+            os.unlink(gate)
+            if os.path.exists(pids):
+                os.unlink(pids)
+        return t
+
+    def test_a_list_does_not_get_it(self):
+        def begin(t):
+            t.send("\x12")
+            t.wait_for("search:")
+
+        def end(t):
+            t.send("\x1b")
+            t.wait_gone("search:")
+
+        t = self.paste_during(begin, end)
+        t.wait_for(re.compile(r"^> see @.*/pasted/clipboard-\d{8}-\d{6}\.png", re.M))
+        t.send("\x03")
+        self.leave(t)
+
+    def test_an_editor_keeps_it(self):
+        opened = os.path.join(self.dir, "opened")
+        closed = os.path.join(self.dir, "closed")
+        editor = self.write("editor", f"#!/bin/sh\n: > {opened}\n"
+                                      f"until [ -e {closed} ]; do sleep 0.05; done\n"
+                                      f"rm {closed}\necho edited > \"$1\"\n", 0o755)
+
+        def begin(t):
+            t.send("\x07")
+            t.wait_until(lambda: os.path.exists(opened), "the editor")
+
+        def end(t):
+            os.unlink(opened)
+            with open(closed, "w"):
+                pass
+            t.wait_for("edited")
+
+        t = self.paste_during(begin, end, EDITOR=editor)
+        t.wait_for(re.compile(r"^> @.*/pasted/clipboard-\d{8}-\d{6}\.png\n  edited$", re.M))
+        t.send("\x03")
+        self.leave(t)
+
     def test_only_the_last_fifty_are_kept(self):
         folder = os.path.join(self.home, "pasted")
         os.makedirs(folder, mode=0o700)

@@ -56,10 +56,17 @@ static void on_files(void *data, ik_completions_t *out)
     *out = (ik_completions_t){.items = file_items, .count = pending ? 1 : 4, .pending = pending};
 }
 
+static char *on_paste(void *data, const void *owner, const char *text, size_t len)
+{
+    (void)data;
+    bool is_image = len > 4 && memcmp(text + len - 4, ".png", 4) == 0;
+    return is_image ? ik_sprintf(owner, "@%.*s", (int)len, text) : NULL;
+}
+
 static void set_up(void)
 {
     static const ik_completion_source_t source = {
-        .commands = on_commands, .arguments = on_arguments, .files = on_files};
+        .commands = on_commands, .arguments = on_arguments, .files = on_files, .pasted = on_paste};
     ctx = talloc_new(NULL);
     ik_theme_init(&theme, IK_BACKGROUND_UNKNOWN, false, false);
     recall = ik_recall_create(ctx, NULL);
@@ -1047,6 +1054,25 @@ START_TEST(a_question_puts_the_draft_aside)
 }
 END_TEST
 
+/* The image of the clipboard may arrive after the question. */
+START_TEST(an_image_goes_into_the_draft_during_a_question)
+{
+    type("see ");
+    ik_prompt_ask_keys(prompt, "[y/n] ", "yn");
+    ik_prompt_paste(prompt, "shot.png", 8);
+    ck_assert_str_eq(draw(40, 5), "[y/n] \n");
+    ck_assert(ik_prompt_awaits_key(prompt));
+    ik_prompt_ask_secret(prompt, "Key: ");
+    ik_prompt_paste(prompt, "shot.png", 8);
+    ck_assert_str_eq(ik_prompt_take(ctx, prompt), "");
+    ik_prompt_ask(prompt, NULL);
+    ck_assert_str_eq(text(), "see @shot.png @shot.png ");
+    ik_prompt_set_text(prompt, "!file ");
+    ik_prompt_paste(prompt, "shot.png", 8);
+    ck_assert_str_eq(text(), "!file shot.png");
+}
+END_TEST
+
 START_TEST(a_draft_taller_than_the_area)
 {
     ik_prompt_set_text(prompt, "1\n2\n3\n4\n5");
@@ -1307,6 +1333,7 @@ int main(void)
     tcase_add_test(tests, an_empty_draft);
     tcase_add_test(tests, rows_are_indented_like_the_first);
     tcase_add_test(tests, a_question_puts_the_draft_aside);
+    tcase_add_test(tests, an_image_goes_into_the_draft_during_a_question);
     tcase_add_test(tests, a_draft_taller_than_the_area);
     tcase_add_test(tests, narrow_windows);
     tcase_add_test(tests, the_chosen_line_stands_out);
