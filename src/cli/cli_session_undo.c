@@ -39,7 +39,7 @@ static void print_json(const running_t *running, const ik_undo_outcome_t *outcom
 
 static void print_text(const running_t *running, const ik_undo_outcome_t *outcome)
 {
-    ik_print_text(stdout, ik_undo_outcome_describe(running->cli->ctx, outcome));
+    ik_print_text(stdout, ik_undo_outcome_describe(running->cli->ctx, outcome, true));
     if (ik_undo_outcome_can_force(outcome) && !running->redo && !outcome->dry_run) {
         printf("To restore them as well: ikigai session undo %.8s --force\n", running->session_id);
     }

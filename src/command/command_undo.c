@@ -17,7 +17,7 @@ typedef struct {
 
 static void print_outcome(ik_command_host_t *host, const ik_undo_outcome_t *outcome, bool redo)
 {
-    char *text = ik_undo_outcome_describe(NULL, outcome);
+    char *text = ik_undo_outcome_describe(NULL, outcome, true);
     host->screen->print(host, text);
     if (ik_undo_outcome_can_force(outcome) && !redo) {
         host->screen->print_line(host, "/undo --force restores all of them, /undo PATH one.");

@@ -136,7 +136,7 @@ static ik_msg_t *create_record(const void *ctx, const ik_undo_task_t *task, int6
     ik_undo_outcome_add_files(&data, "conflicts", &task->outcome.conflicts);
     ik_buffer_append_byte(&data, '}');
     return ik_msg_create(ctx, task->redo ? IK_MSG_REDO : IK_MSG_UNDO,
-                         ik_undo_outcome_describe(ctx, &task->outcome), data.data);
+                         ik_undo_outcome_describe(ctx, &task->outcome, false), data.data);
 }
 
 /* The mode is a setting of the user and no part of the turns: the agent keeps the one that was set

@@ -149,28 +149,35 @@ bool ik_undo_outcome_can_force(const ik_undo_outcome_t *outcome)
            ik_undo_outcome_has_unwritten(outcome);
 }
 
-/* A heading and a line for each file with this reason, if there are any. */
+/* A heading and a line for each file with this reason, if there are any; lines beyond max are only
+ * counted. */
 static void append_list(ik_buffer_t *out, const char *heading, const ik_undo_files_t *files,
-                        const char *reason)
+                        const char *reason, size_t max)
 {
     size_t count = count_reason(files, reason);
+    size_t shown = 0;
     if (count == 0) {
         return;
     }
     ik_buffer_append_format(out, heading, count, plural(count));
-    for (size_t i = 0; i < files->count; i++) {
+    for (size_t i = 0; i < files->count && shown < max; i++) {
         const ik_undo_file_t *file = &files->items[i];
         if (has_reason(file, reason)) {
+            shown++;
             char *name = ik_sanitise_line(NULL, file->path);
             ik_buffer_append_format(out, "  %s%s%s\n", name, file->error == NULL ? "" : ": ",
                                     file->error == NULL ? "" : file->error);
             talloc_free(name);
         }
     }
+    if (shown < count) {
+        ik_buffer_append_format(out, "  … and %zu more\n", count - shown);
+    }
 }
 
-char *ik_undo_outcome_describe(const void *ctx, const ik_undo_outcome_t *outcome)
+char *ik_undo_outcome_describe(const void *ctx, const ik_undo_outcome_t *outcome, bool brief)
 {
+    enum { BRIEF_MAX = 20 };
     static const char *const verbs[] = {[IK_UNDO_TAKEN_BACK] = "Took back",
                                         [IK_UNDO_BROUGHT_BACK] = "Brought back",
                                         [IK_UNDO_FINISHED] = "Finished the undo of"};
@@ -185,10 +192,12 @@ char *ik_undo_outcome_describe(const void *ctx, const ik_undo_outcome_t *outcome
         append_prompt(&text, outcome->prompt);
     }
     append_list(&text, outcome->dry_run ? "Would restore %zu file%s:\n" : "Restored %zu file%s:\n",
-                &outcome->restored, NULL);
-    append_list(&text, "Left alone, changed since: %zu file%s\n", &outcome->conflicts, "changed");
+                &outcome->restored, NULL, brief && !outcome->dry_run ? BRIEF_MAX : SIZE_MAX);
+    append_list(&text, "Left alone, changed since: %zu file%s\n", &outcome->conflicts, "changed",
+                SIZE_MAX);
     append_list(&text, "Left alone, the contents are gone: %zu file%s\n", &outcome->conflicts,
-                "unavailable");
-    append_list(&text, "Could not be written: %zu file%s\n", &outcome->conflicts, UNWRITTEN);
+                "unavailable", SIZE_MAX);
+    append_list(&text, "Could not be written: %zu file%s\n", &outcome->conflicts, UNWRITTEN,
+                SIZE_MAX);
     return ik_buffer_finish(&text);
 }

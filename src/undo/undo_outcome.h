@@ -52,5 +52,7 @@ ik_undo_files_t ik_undo_outcome_read_files(const void *ctx, const json_t *array)
 bool ik_undo_outcome_has_unwritten(const ik_undo_outcome_t *outcome);
 /* Whether force would restore some of the conflicts: not those whose contents are gone. */
 bool ik_undo_outcome_can_force(const ik_undo_outcome_t *outcome);
-/* What was done, in a few lines. Text from elsewhere is sanitised. */
-char *ik_undo_outcome_describe(const void *ctx, const ik_undo_outcome_t *outcome);
+/* What was done, or would be done. Text from elsewhere is sanitised. brief: names only some of the
+ * restored files where there are many; conflicts are always named, because the user has to look at
+ * each. */
+char *ik_undo_outcome_describe(const void *ctx, const ik_undo_outcome_t *outcome, bool brief);

@@ -707,6 +707,18 @@ class Undo(UndoTest):
         self.assertEqual(self.session("redo").out.splitlines(), [
             "Brought back 1 turn: First …", "Restored 1 file:", "  b.txt"])
 
+    def test_many_files_are_counted_for_people(self):
+        self.turn("First", bash("seq -f f%02g.txt 30 | xargs touch"))
+        names = [f"  f{i:02}.txt" for i in range(1, 31)]
+        self.assertEqual(self.session("undo", "--dry-run").out.splitlines(), [
+            "Would take back 1 turn: First", "Would restore 30 files:", *names])
+        self.assertEqual(self.session("undo").out.splitlines(), [
+            "Took back 1 turn: First", "Restored 30 files:", *names[:20], "  … and 10 more"])
+        for i in range(1, 31):
+            self.put(f"f{i:02}.txt", "mine\n")
+        self.assertEqual(self.session("redo", status=1).out.splitlines(), [
+            "Brought back 1 turn: First", "Left alone, changed since: 30 files", *names])
+
     def test_the_mode_stays(self):
         self.turn("First", write("a.txt", "1\n"))
         self.turn("Second", args=["--mode", "plan"])
