@@ -1,6 +1,7 @@
 #include "workspace/workspace.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/agent_target.h"
 #include "base/alloc.h"
@@ -412,6 +413,47 @@ void ik_workspace_interrupt(ik_workspace_t *workspace, int64_t number)
     ik_workspace_interrupt_subagents(workspace, number);
 }
 
+/* --- the working folder ------------------------------------------------------------------ */
+
+/* 0, 0: there is none. */
+static ik_workspace_folder_t look_at_folder(const ik_workspace_t *workspace)
+{
+    struct stat status;
+    return stat(workspace->options.paths->cwd, &status) < 0
+               ? (ik_workspace_folder_t){0}
+               : (ik_workspace_folder_t){.device = status.st_dev, .inode = status.st_ino};
+}
+
+static bool is_same_folder(const ik_workspace_folder_t *a, const ik_workspace_folder_t *b)
+{
+    return a->device == b->device && a->inode == b->inode;
+}
+
+/* Rooms hold the folder in which they were made: calls in it fail, with reasons that do not say
+ * why, after it was removed or another one took its place. */
+static void watch_folder(ik_workspace_t *workspace)
+{
+    ik_workspace_folder_t now = look_at_folder(workspace);
+    if (is_same_folder(&now, &workspace->folder_seen)) {
+        return;
+    }
+    workspace->folder_seen = now;
+    if (is_same_folder(&now, &workspace->folder)) {
+        return;
+    }
+    char *line =
+        ik_sprintf(NULL,
+                   now.inode == 0 ? "The working folder %s was removed, so tools fail. When it "
+                                    "is there again, leave and start ikigai in it: -c "
+                                    "continues this session."
+                                  : "The working folder %s was replaced by another one, and "
+                                    "tools may still see the old one. Leave and start ikigai "
+                                    "in it again: -c continues this session.",
+                   workspace->options.paths->cwd);
+    ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
+    talloc_free(line);
+}
+
 /* --- agent events ------------------------------------------------------------------------ */
 
 void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
@@ -442,6 +484,9 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     ik_workspace_emit(workspace, &(ik_workspace_event_t){.kind = IK_WORKSPACE_AGENT,
                                                          .agent = member->number,
                                                          .event = event});
+    if (event->kind == IK_AGENT_MESSAGE) {
+        watch_folder(workspace);
+    }
     ik_workspace_watch_task(member, event);
     if (event->kind == IK_AGENT_TURN_ENDED) {
         if (member->turn_target != NULL && ik_agent_target(member->agent) == member->turn_target) {
@@ -637,6 +682,7 @@ ik_workspace_t *ik_workspace_create(const void *ctx, const ik_workspace_options_
     ik_workspace_create_jobs(workspace);
     ik_workspace_create_checkpointer(workspace);
     ik_workspace_create_root(workspace);
+    workspace->folder = workspace->folder_seen = look_at_folder(workspace);
     return workspace;
 }
 

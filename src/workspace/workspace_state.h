@@ -1,6 +1,8 @@
 /* The state of a workspace, private to this folder. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "mcp/mcp.h"
 #include "undo/checkpointer.h"
 #include "workspace/workspace.h"
@@ -38,15 +40,23 @@ typedef struct {
     const ik_target_t *usual_target; /* returns after it */
 } ik_workspace_member_t;
 
+/* Which folder stands at the path of the working folder. */
+typedef struct {
+    dev_t device;
+    ino_t inode;
+} ik_workspace_folder_t;
+
 typedef struct ik_workspace_undoing ik_workspace_undoing_t;
 typedef struct ik_workspace_jobs ik_workspace_jobs_t;
 
 struct ik_workspace {
     ik_workspace_options_t options;
     ik_shared_ctx_t shared;
-    const ik_target_t *target; /* of new agents; NULL: not chosen yet */
-    res_t target_error;        /* why not */
-    void *queries;             /* holds the requests for lists of models */
+    const ik_target_t *target;         /* of new agents; NULL: not chosen yet */
+    res_t target_error;                /* why not */
+    void *queries;                     /* holds the requests for lists of models */
+    ik_workspace_folder_t folder;      /* at the start */
+    ik_workspace_folder_t folder_seen; /* with the last message */
 
     /* --- the session */
     ik_session_t *session;          /* NULL: not open yet */

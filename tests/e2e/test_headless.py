@@ -615,6 +615,39 @@ class BrokenOutput(AgentTest):
         self.assertEqual(done.out, "One.\nTwo.\n")
 
 
+class WorkingFolder(AgentTest):
+    """The folder of the project changes while ikigai runs."""
+
+    def test_removed_and_replaced(self):
+        gone = self.project + ".gone"
+
+        def act(request):
+            if request.number == 2:
+                os.rename(self.project, gone)
+            elif request.number == 4:
+                os.mkdir(self.project)
+            return Answer(calls=[Call("bash", {"command": "true"})]) if request.number < 6 else Answer("Done.")
+
+        turn = self.ask(act)
+        told = [text for text in (e["text"] for e in turn.of("notice")) if "working folder" in text]
+        self.assertEqual(told, [
+            f"The working folder {self.project} was removed, so tools fail. When it is there again, leave "
+            "and start ikigai in it: -c continues this session.",
+            f"The working folder {self.project} was replaced by another one, and tools may still see the old "
+            "one. Leave and start ikigai in it again: -c continues this session."])
+
+    def test_the_same_one_again(self):
+        gone = self.project + ".gone"
+
+        def act(request):
+            if request.number == 2:
+                os.rename(self.project, gone)
+                os.rename(gone, self.project)
+            return Answer(calls=[Call("bash", {"command": "true"})]) if request.number < 3 else Answer("Done.")
+
+        self.assertNotIn("working folder", str(self.ask(act).of("notice")))
+
+
 class Offline(AgentTest):
     """Nothing is configured: something works all the same."""
 
