@@ -25,16 +25,35 @@ void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, con
                                      .kind = IK_WORKSPACE_LINE, .level = level, .text = text});
 }
 
-void ik_workspace_say_untrusted(ik_workspace_t *workspace, size_t count, const char *kind)
+void ik_workspace_say_untrusted(ik_workspace_t *workspace, const size_t counts[IK_EXTENSION_KINDS])
 {
-    if (count > 0) {
-        char *line = ik_sprintf(NULL,
-                                "%zu %s%s of the project %s not trusted and not used. Review: "
-                                "/trust or ikigai trust",
-                                count, kind, count == 1 ? "" : "s", count == 1 ? "is" : "are");
-        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line);
-        talloc_free(line);
+    size_t total = 0;
+    size_t parts = 0; /* left to be named */
+    ik_buffer_t line;
+    ik_buffer_init(&line, workspace, IK_BUFFER_UNLIMITED); /* a few words for each kind */
+    for (size_t i = 0; i < IK_EXTENSION_KINDS; i++) {
+        total += counts[i];
+        parts += counts[i] > 0;
     }
+    for (size_t i = 0; i < IK_EXTENSION_KINDS; i++) {
+        if (counts[i] > 0) {
+            parts--;
+            ik_buffer_append_format(&line, "%zu %s%s%s", counts[i],
+                                    ik_extension_kind_name((ik_extension_kind_t)i),
+                                    counts[i] == 1 ? "" : "s",
+                                    parts == 0   ? ""
+                                    : parts == 1 ? " and "
+                                                 : ", ");
+        }
+    }
+    if (total > 0) {
+        ik_buffer_append_format(&line,
+                                " of the project %s not trusted and not used. Review: /trust or "
+                                "ikigai trust",
+                                total == 1 ? "is" : "are");
+        ik_workspace_say(workspace, IK_WORKSPACE_WARNING, line.data);
+    }
+    ik_buffer_reset(&line);
 }
 
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result)

@@ -67,8 +67,10 @@ void ik_workspace_find_hooks(ik_workspace_t *workspace)
 {
     ik_extension_options_t options = ik_workspace_extension_options(workspace);
     char *warning;
-    size_t untrusted = ik_found_hooks_set(workspace, workspace->shared.hooks, &options, &warning);
-    ik_workspace_say_untrusted(workspace, untrusted, "hook");
+    size_t untrusted[IK_EXTENSION_KINDS] = {0};
+    untrusted[IK_EXTENSION_HOOK] =
+        ik_found_hooks_set(workspace, workspace->shared.hooks, &options, &warning);
+    ik_workspace_say_untrusted(workspace, untrusted);
     if (warning != NULL) {
         ik_workspace_say(workspace, IK_WORKSPACE_WARNING, warning);
         talloc_free(warning);

@@ -238,18 +238,23 @@ static void on_prompt_line(void *data, const char *line)
     ik_workspace_say(data, IK_WORKSPACE_NOTE, line);
 }
 
-/* Also says what of the project is not used because it is not trusted. */
+/* Adds to the counts, one for each kind, what is not used because its project is not trusted. */
+static const ik_extensions_t *find_extensions(ik_workspace_t *workspace, const void *ctx,
+                                              ik_extension_kind_t kind, size_t *untrusted)
+{
+    ik_extension_options_t options = ik_workspace_extension_options(workspace);
+    const ik_extensions_t *found = ik_extensions_find(ctx, &options, kind);
+    for (size_t i = 0; i < found->count; i++) {
+        untrusted[kind] += found->items[i].untrusted;
+    }
+    return found;
+}
+
 static char *list_extensions(ik_workspace_t *workspace, const void *ctx, ik_extension_kind_t kind,
-                             bool quiet)
+                             size_t *untrusted)
 {
     void *scratch = talloc_new(NULL);
-    ik_extension_options_t options = ik_workspace_extension_options(workspace);
-    const ik_extensions_t *found = ik_extensions_find(scratch, &options, kind);
-    size_t untrusted = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        untrusted += found->items[i].untrusted;
-    }
-    ik_workspace_say_untrusted(workspace, quiet ? 0 : untrusted, ik_extension_kind_name(kind));
+    const ik_extensions_t *found = find_extensions(workspace, scratch, kind, untrusted);
     char *catalogue = ik_extension_catalogue_format(ctx, found, kind);
     talloc_free(scratch);
     return catalogue;
@@ -288,19 +293,25 @@ static char *gather_prompt(ik_workspace_t *workspace, const void *ctx,
         ik_agent_prompt_gather(ctx, workspace->options.paths,
                                body == NULL ? workspace->options.config->system_prompt : body,
                                has_tools, quiet ? ignore_line : on_prompt_line, workspace);
+    size_t untrusted[IK_EXTENSION_KINDS] = {0};
     if (has_tools) {
         prompt = append_paragraph(ctx, prompt,
-                                  list_extensions(workspace, ctx, IK_EXTENSION_SKILL, quiet));
+                                  list_extensions(workspace, ctx, IK_EXTENSION_SKILL, untrusted));
     }
     if (delegates) {
         prompt = append_paragraph(ctx, prompt,
-                                  list_extensions(workspace, ctx, IK_EXTENSION_AGENT, quiet));
+                                  list_extensions(workspace, ctx, IK_EXTENSION_AGENT, untrusted));
     }
     if (has_tools) {
         prompt =
             append_paragraph(ctx, prompt, ik_mcp_format_instructions(ctx, workspace->mcp, tools));
     }
-    return quiet ? append_paragraph(ctx, prompt, ik_agent_prompt_task) : prompt;
+    if (quiet) { /* the first agent of the session has said it */
+        return append_paragraph(ctx, prompt, ik_agent_prompt_task);
+    }
+    (void)find_extensions(workspace, ctx, IK_EXTENSION_COMMAND, untrusted); /* only counted here */
+    ik_workspace_say_untrusted(workspace, untrusted);
+    return prompt;
 }
 
 static ik_agent_options_t agent_options(ik_workspace_member_t *member, ik_session_t *session)

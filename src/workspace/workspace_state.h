@@ -121,8 +121,8 @@ struct ik_workspace {
 
 void ik_workspace_emit(ik_workspace_t *workspace, const ik_workspace_event_t *event);
 void ik_workspace_say(ik_workspace_t *workspace, ik_workspace_level_t level, const char *text);
-/* Warns of things of the project that are not used, if there are any; kind names one of them. */
-void ik_workspace_say_untrusted(ik_workspace_t *workspace, size_t count, const char *kind);
+/* Warns of things of the project that are not used, if there are any; counts is indexed by kind. */
+void ik_workspace_say_untrusted(ik_workspace_t *workspace, const size_t counts[IK_EXTENSION_KINDS]);
 /* Reports FAILED and takes nothing more from the queues. */
 void ik_workspace_fail(ik_workspace_t *workspace, const res_t *result);
 /* As ik_workspace_fail, because of what the command line asks for. */

@@ -274,6 +274,19 @@ class Projects(CustomTest):
         self.assertIn("/build is not used: the project is not trusted; nothing was sent", turn.err)
         self.assertEqual(os.listdir(self.project), [".ikigai"])
 
+    def test_untrusted_commands_are_counted(self):
+        line = "1 command of the project is not trusted and not used. Review: /trust or ikigai trust"
+        self.assertEqual(self.ask([Answer("Yes.")], prompt="Go").err.count(line), 1)
+        self.assertNotIn(line, self.ask([Answer("Yes.")], "--trust", prompt="Go").err)
+
+    def test_one_line_counts_all_that_a_message_could_use(self):
+        for name in ("one", "two"):
+            self.write(f"project/.claude/skills/{name}/SKILL.md", "---\ndescription: Helps\n---\nHelp.\n")
+        self.write("project/.claude/agents/a.md", "---\ndescription: Helps\n---\nHelp.\n")
+        self.assertEqual(self.ask([Answer("Yes.")], prompt="Go").err,
+                         "1 command, 2 skills and 1 agent of the project are not trusted and not used. "
+                         "Review: /trust or ikigai trust\n")
+
     def test_trust_for_one_run(self):
         self.assertEqual(self.sent("/build x", "--trust"), "Build: done x")
         self.refused("/build x")
