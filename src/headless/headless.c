@@ -23,7 +23,7 @@
 
 /* Output is flushed at most this often: fast streams in fewer pieces, slow ones at once. */
 enum { FLUSH_MS = 5 };
-enum { READER_MS = 2000 }; /* for a reader that takes nothing after a signal */
+enum { READER_MS = 2000 }; /* for a reader that takes nothing, of lines or after a signal */
 enum { INPUT_MAX = 16 * 1024 * 1024 };
 enum { INPUT_MS = 3000 }; /* without input, before the user is told what is awaited */
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -36,6 +36,10 @@ typedef struct {
     FILE *out;       /* passes on to stdout */
     bool has_reader; /* standard output is a pipe or socket */
     bool given_up;   /* its reader took nothing after a signal */
+    FILE *err;       /* passes on to stderr */
+    bool err_shared; /* standard error is the pipe or socket of standard output */
+    bool err_reader; /* it is another pipe or socket */
+    bool err_unread; /* whose reader did not take the last line in time */
     bool begun;      /* the turn has begun, and output_state is set */
     bool resumed;
     bool level_known;  /* of confinement */
@@ -52,10 +56,10 @@ typedef struct {
     const char *piped;      /* standard input for a custom command; NULL: none */
 } headless_t;
 
-static void complain(const char *message)
+static void complain(headless_t *headless, const char *message)
 {
-    fputs("ikigai: ", stderr);
-    ik_print_line(stderr, message);
+    fputs("ikigai: ", headless->err);
+    ik_print_line(headless->err, message);
 }
 
 /* The first line of the output, if there is one, needs the level. */
@@ -103,15 +107,54 @@ static ssize_t pass_on(void *data, const char *bytes, size_t len)
     return (ssize_t)len;
 }
 
+/* Not every program that starts this one reads standard error, so the turn does not wait for its
+ * reader: what is not taken in time is dropped, and from then on all that finds no room. */
+static bool wait_for_err_reader(headless_t *headless)
+{
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+    int count;
+    do {
+        count = poll(&room, 1, headless->err_unread ? 0 : READER_MS);
+    } while (count < 0 && errno == EINTR);
+    headless->err_unread = count == 0;
+    return !headless->err_unread;
+}
+
+static ssize_t pass_on_lines(void *data, const char *bytes, size_t len)
+{
+    headless_t *headless = data;
+    bool has_reader = headless->err_shared || headless->err_reader;
+    size_t most = has_reader ? PIPE_BUF : len;
+    for (size_t done = 0; done < len; done += most) {
+        if ((headless->err_shared && !wait_for_reader(headless)) ||
+            (headless->err_reader && !wait_for_err_reader(headless))) {
+            break;
+        }
+        fwrite(bytes + done, 1, len - done < most ? len - done : most, stderr);
+    }
+    return (ssize_t)len;
+}
+
+static bool is_pipe(int fd, struct stat *status)
+{
+    return fstat(fd, status) == 0 && (S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode));
+}
+
 static void open_output(headless_t *headless)
 {
-    struct stat status;
-    headless->has_reader = fstat(STDOUT_FILENO, &status) == 0 &&
-                           (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+    struct stat out;
+    struct stat err;
+    headless->has_reader = is_pipe(STDOUT_FILENO, &out);
+    headless->err_reader = is_pipe(STDERR_FILENO, &err);
+    headless->err_shared = headless->has_reader && headless->err_reader &&
+                           out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+    headless->err_reader = headless->err_reader && !headless->err_shared;
     headless->out = fopencookie(headless, "w", (cookie_io_functions_t){.write = pass_on});
-    if (headless->out == NULL) {
+    headless->err = fopencookie(headless, "w", (cookie_io_functions_t){.write = pass_on_lines});
+    if (headless->out == NULL || headless->err == NULL) {
         ik_alloc_fail();
     }
+    setvbuf(headless->err, NULL, _IOLBF, 0);
 }
 
 /* --- the turn ---------------------------------------------------------------------------- */
@@ -177,13 +220,13 @@ static void on_subagent(headless_t *headless, const ik_workspace_event_t *event)
     }
 }
 
-static void announce_offline(const void *ctx)
+static void announce_offline(headless_t *headless)
 {
     fputs("No model is configured, so the offline model answers, which only runs tools.\n"
           "Run ikigai setup, set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or choose a "
           "model with -m provider/model.\n",
-          stderr);
-    fputs(ik_agent_target_describe_local_servers(ctx), stderr);
+          headless->err);
+    fputs(ik_agent_target_describe_local_servers(headless), headless->err);
 }
 
 static void print_level(headless_t *headless)
@@ -210,7 +253,8 @@ static void begin_output(headless_t *headless)
         .registry = ik_workspace_shared(workspace)->tool_registry,
         .folder = headless->options->paths->cwd,
         .mode = ik_mode_name(ik_workspace_mode(workspace, ik_workspace_focus(workspace))),
-        .out = headless->out};
+        .out = headless->out,
+        .err = headless->err};
     if (ik_workspace_is_makeshift(workspace)) {
         announce_offline(headless);
     }
@@ -231,21 +275,22 @@ static void print_line(headless_t *headless, const ik_workspace_event_t *event)
                     &(ik_agent_event_t){
                         .kind = IK_AGENT_NOTICE, .text = event->text, .len = strlen(event->text)});
     } else if (event->level == IK_WORKSPACE_ERROR) {
-        complain(event->text);
+        complain(headless, event->text);
     } else {
-        ik_print_line(stderr, event->text);
+        ik_print_line(headless->err, event->text);
     }
 }
 
 /* -r without an id: there is no user to choose one. */
 static void refuse_choosing(headless_t *headless, const ik_store_list_t *sessions)
 {
-    complain(sessions->count == 0 ? "-r needs the id of a session, and there are no sessions yet"
-                                  : "-r needs the id of a session; its beginning is enough:");
+    complain(headless, sessions->count == 0
+                           ? "-r needs the id of a session, and there are no sessions yet"
+                           : "-r needs the id of a session; its beginning is enough:");
     if (sessions->count > 0) {
         /* Sessions of other folders are offered when this folder has none. */
         bool elsewhere = strcmp(sessions->sessions[0].cwd, headless->options->paths->cwd) != 0;
-        fputs(ik_session_lines_table(headless, sessions, 0, elsewhere), stderr);
+        fputs(ik_session_lines_table(headless, sessions, 0, elsewhere), headless->err);
     }
     end(headless, STATUS_USAGE);
 }
@@ -288,7 +333,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         ik_workspace_decline(headless->workspace);
         break;
     case IK_WORKSPACE_FAILED:
-        complain(event->result->message);
+        complain(headless, event->result->message);
         end(headless, event->misconfigured ? STATUS_USAGE : STATUS_FAILED);
         break;
     default: /* the user has one agent and one session */
@@ -411,7 +456,7 @@ static void run_custom(headless_t *headless, const char *line)
 {
     res_t started = ik_workspace_run_custom(headless->workspace, line, headless->piped, NULL);
     if (is_err(&started)) {
-        complain(started.message);
+        complain(headless, started.message);
         end(headless, STATUS_FAILED);
     }
 }
@@ -452,7 +497,7 @@ static int run(headless_t *headless)
         started = ERR(INVALID, "no prompt: give one after -p, or pipe it in");
     }
     if (is_err(&started)) {
-        complain(started.message);
+        complain(headless, started.message);
         return STATUS_USAGE;
     }
     ik_interrupt_t *interrupt =
@@ -504,6 +549,7 @@ int ik_headless_run(const void *ctx, const ik_headless_options_t *options)
     int status = run(headless);
     ik_workspace_close(headless->workspace, IK_HISTORY_FINISH_MS);
     fclose(headless->out);
+    fclose(headless->err);
     talloc_free(headless);
     return status;
 }

@@ -17,6 +17,7 @@ typedef struct {
     const char *mode;
     bool resumed;
     FILE *out; /* leads to standard output */
+    FILE *err; /* leads to standard error, line by line */
 } ik_headless_facts_t;
 
 typedef struct {

@@ -14,6 +14,7 @@ typedef struct {
 
 typedef struct {
     FILE *out;
+    FILE *err;
     bool on_terminal;
     ik_sanitiser_t sanitiser; /* cleans the answer for a terminal */
     bool line_open;           /* the last byte was not a newline */
@@ -26,6 +27,7 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 {
     text_t *text = ik_new(ctx, text_t);
     text->out = facts->out;
+    text->err = facts->err;
     text->on_terminal = isatty(STDOUT_FILENO) != 0;
     ik_sanitiser_init(&text->sanitiser);
     return text;
@@ -76,8 +78,8 @@ static void begin_saying(text_t *text)
 static void say(text_t *text, const char *mark, const char *line)
 {
     begin_saying(text);
-    fputs(mark, stderr);
-    ik_print_line(stderr, line);
+    fputs(mark, text->err);
+    ik_print_line(text->err, line);
 }
 
 static void expect_call(text_t *text, const ik_msg_t *call)
@@ -113,10 +115,10 @@ static void say_result(text_t *text, const ik_msg_t *result)
 static void say_retry(text_t *text, const ik_agent_event_t *event)
 {
     begin_saying(text);
-    fprintf(stderr, "Attempt %d of %d in %.1f s: ", event->attempt + 1, event->of,
+    fprintf(text->err, "Attempt %d of %d in %.1f s: ", event->attempt + 1, event->of,
             (double)event->delay_ms / 1000);
     char *reason = ik_agent_describe_retry(NULL, event);
-    ik_print_line(stderr, reason);
+    ik_print_line(text->err, reason);
     talloc_free(reason);
 }
 

@@ -595,6 +595,57 @@ class BrokenOutput(AgentTest):
         self.assertTrue(is_full)
         return process, read
 
+    def full_pipe(self):
+        """A pipe that is full and not read: its ends."""
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        self.assertTrue(hostile.wait_until(lambda: not self.put(write), PATIENCE))
+        os.set_blocking(write, True)
+        self.addCleanup(os.close, read)
+        return read, write
+
+    @staticmethod
+    def put(pipe):
+        try:
+            return os.write(pipe, b"x" * 4096)
+        except BlockingIOError:
+            return 0
+
+    def test_a_reader_of_standard_error_that_sleeps(self):
+        """The turn ends all the same, and so does the program when it is told to."""
+        self.tool("hang", "sleep 300")
+        for call, number in ((Call("glob", {"pattern": "*"}), 0), (Call("hang"), signal.SIGTERM)):
+            with self.subTest(number):
+                llm = self.serve([Answer("One.\n", calls=[call]), Answer("Two.\n")])
+                _, write = self.full_pipe()
+                process = subprocess.Popen([IKIGAI, *self.command("Go")], cwd=self.project, bufsize=0,
+                                           env=self.env(**self.connect(llm)), stderr=write,
+                                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+                os.close(write)
+                self.addCleanup(process.kill)
+                self.assertEqual(process.stdout.readline(), b"One.\n")
+                if number != 0:
+                    process.send_signal(number)
+                rest, _ = process.communicate(timeout=PATIENCE)
+                self.assertEqual((rest, process.returncode),
+                                 (b"", 128 + number) if number != 0 else (b"Two.\n", 0))
+                self.assert_nothing_runs()
+
+    def test_one_pipe_for_both(self):
+        """What a pager shows late is complete and in order."""
+        read, write = self.full_pipe()
+        llm = self.serve([Answer("One.\n", calls=[Call("glob", {"pattern": "*"})]), Answer("Two.\n")])
+        process = subprocess.Popen([IKIGAI, *self.command("Go")], cwd=self.project, stdout=write,
+                                   env=self.env(**self.connect(llm)), stderr=write,
+                                   stdin=subprocess.DEVNULL)
+        os.close(write)
+        self.addCleanup(process.kill)
+        llm.wait_for_requests(1)
+        with open(os.dup(read)) as file:
+            text = file.read().lstrip("x")
+        self.assertEqual(text, 'One.\n> glob(pattern="*")\n< 0 files found\nTwo.\n')
+        self.assertEqual(process.wait(PATIENCE), 0)
+
     def test_full_disk(self):
         for args in ((), ("--json",)):
             with self.subTest(args=args):
