@@ -43,7 +43,7 @@ static const ik_cli_exit_t exits[] = {
     {IK_CLI_FAILED, "failed",
      "possible causes are the provider, the network, an answer that was cut off, standard output "
      "that cannot be written, a session that does not exist or is in use (pid and host are named), "
-     "a tool that reported an error"},
+     "a tool that reported an error, a hook that ended the turn"},
     {IK_CLI_USAGE, "wrong usage or configuration", "including a missing key"},
     {IK_CLI_INTERRUPTED, "interrupted",
      "by SIGINT, and 128 + N for any signal N: the turn ends, tools are killed, and the answer so "
