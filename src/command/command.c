@@ -111,8 +111,19 @@ static const struct {
     const char *name;
     const char *instead;
 } elsewhere[] = {
-    {"config", "There is no /config: the settings are in ~/.ikigai/config.json (ikigai help "
-               "configuration), and /model changes the model."},
+    {"approvals", "/mode sets how far the agent may go, and /permissions lists the rules."},
+    {"compress", "/compact has the conversation summarised."},
+    {"config", "the settings are in ~/.ikigai/config.json (ikigai help configuration), and /model "
+               "changes the model."},
+    {"context", "/usage shows how full the context is."},
+    {"doctor", "run ikigai doctor in a shell."},
+    {"hooks", "/status lists them."},
+    {"mcp", "ikigai mcp list shows the servers, and /tool the tools."},
+    {"memory", "# TEXT and /remember add to AGENTS.md, and /system shows what the model is told."},
+    {"stats", "/usage shows tokens and cost."},
+    {"summarize", "/compact has the conversation summarised."},
+    {"tokens", "/usage shows tokens and cost."},
+    {"vim", "\"keys\": \"vi\" in ~/.ikigai/config.json chooses vi keys."},
 };
 
 void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t len)
@@ -120,7 +131,10 @@ void ik_command_fail_unknown(ik_command_host_t *host, const char *name, size_t l
     skip_slash(&name, &len);
     for (size_t i = 0; i < IK_LENGTH(elsewhere); i++) {
         if (is_named(elsewhere[i].name, name, len)) {
-            host->screen->fail(host, elsewhere[i].instead);
+            char *text =
+                ik_sprintf(NULL, "There is no /%s: %s", elsewhere[i].name, elsewhere[i].instead);
+            host->screen->fail(host, text);
+            talloc_free(text);
             return;
         }
     }

@@ -1063,8 +1063,10 @@ class HabitsTest(CommandTest):
 
     def test_a_pointer(self):
         t = self.ready([])
-        rows = self.enter(t, "/config", "There is no /config: ")
-        self.assertIn("config.json", "".join(rows))
+        for name, instead in (("config", "config.json"), ("mcp", "ikigai mcp list"), ("memory", "/remember"),
+                              ("vim", '"keys": "vi"'), ("tokens", "/usage")):
+            rows = self.enter(t, f"/{name}", f"There is no /{name}: ")
+            self.assertIn(instead, "".join(rows))
 
     def test_a_path_is_a_message(self):
         t = self.ready([Answer("A file."), Answer("A comment.")])
