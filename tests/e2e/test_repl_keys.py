@@ -307,7 +307,7 @@ class WorkingTest(ReplTest):
         shell.send(f"{IKIGAI}\r")
         shell.wait_for("/help")
         shell.send("!echo seen in the pager\r")
-        shell.wait_for(re.compile("^seen in the pager", re.M))
+        shell.wait_for(re.compile("exit_code: 0\nseen in the pager", re.M))  # no longer in the live area
         for count, (keys, shown) in enumerate((("\x0f", "q close"), ("h", "Press any key"),
                                                ("x/patt", "/patt")), 1):
             shell.send(keys)
