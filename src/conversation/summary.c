@@ -161,6 +161,17 @@ static char *summary_of_text(const void *ctx, ik_json_span_t literal, const char
     return ik_buffer_finish(&out);
 }
 
+/* What a result without a text has. */
+static const char *name_empty(ik_json_span_t result)
+{
+    ik_json_span_t images;
+    size_t position = 0;
+    ik_json_span_t image;
+    bool any = ik_json_find_kind(result, "images", IK_JSON_ARRAY, &images) &&
+               ik_json_next_element(images, &position, &image);
+    return any ? "images" : "no output";
+}
+
 static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t result)
 {
     ik_json_span_t value;
@@ -183,7 +194,8 @@ static char *summary_of_object(const void *ctx, const char *name, ik_json_span_t
             snprintf(before, sizeof(before), "exit %.*s: ", (int)(value.len < 20 ? value.len : 20),
                      value.text);
         }
-        return summary_of_text(ctx, output, before);
+        return output.len > 2 ? summary_of_text(ctx, output, before)
+                              : ik_sprintf(ctx, "%s%s", before, name_empty(result));
     }
     return ik_strndup(ctx, result.text, ik_utf8_cut(result.text, result.len, IK_SUMMARY_VALUE_MAX));
 }
