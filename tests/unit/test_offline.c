@@ -354,7 +354,7 @@ START_TEST(a_greeting_lists_what_can_be_tried)
     assert_begins(words, "Hello! I can run the tools of this folder for you. Try:\n\n"
                          "- `read README.md` to see a file\n");
     ck_assert_ptr_nonnull(strstr(words, "\n- `find *.c` to find files in all folders\n"));
-    ck_assert_ptr_nonnull(strstr(words, "\n- `/help` for commands and keys\n"));
+    ck_assert_ptr_nonnull(strstr(words, "\n- `/help` in the terminal, for commands and keys\n"));
     assert_notice(words);
 }
 END_TEST

@@ -166,7 +166,7 @@ static void greet(ik_stream_t *stream, const void *ctx, const ik_request_t *requ
     ik_offline_command_suggest(&list, request);
     say(stream, "Hello! I can run the tools of this folder for you. Try:\n\n");
     say(stream, list.data);
-    say(stream, "- `/help` for commands and keys\n"
+    say(stream, "- `/help` in the terminal, for commands and keys\n"
                 "- `ikigai setup` in your shell, to set up a model that understands everything "
                 "else\n");
 }
