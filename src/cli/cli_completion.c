@@ -427,7 +427,7 @@ const ik_cli_command_t ik_cli_completion = {
     .options =
         (const ik_cli_option_t[]){
             {.name = "--list",
-             .value = "models|sessions|tools|topics|words",
+             .value = "models|servers|sessions|tools|topics|words",
              .help = "print words for these scripts instead",
              .more = "`words` takes the words of a command line after `--`, the one at the cursor "
                      "last, and prints its completions"},

@@ -37,7 +37,7 @@ USAGE = {
     "setup": "Usage: ikigai setup [--plain]",
     "doctor": "Usage: ikigai doctor [--db URL] [--json]",
     "completion":
-        "Usage: ikigai completion [bash|zsh|fish] [--list models|sessions|tools|topics|words]",
+        "Usage: ikigai completion [bash|zsh|fish] [--list models|servers|sessions|tools|topics|words]",
     "help": "Usage: ikigai help [TOPIC...] [--markdown] [--expand FILE]",
     **test_session_cli.USAGE,
 }

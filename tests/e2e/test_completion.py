@@ -160,7 +160,7 @@ class Cases:
         self.offers("ikigai -p --allow ", "network", "all")
         self.offers("ikigai mcp serve --tools file_e", "file_edit")
         self.offers("ikigai completion ", "bash", "zsh", "fish")
-        self.offers("ikigai completion --list ", "models", "sessions", "tools", "topics",
+        self.offers("ikigai completion --list ", "models", "servers", "sessions", "tools", "topics",
                     "words")
 
     def test_files(self):
@@ -574,7 +574,7 @@ class ScriptTest(CompletionTest):
 
     def test_misuse(self):
         usage = ("Usage: ikigai completion [bash|zsh|fish] "
-                 "[--list models|sessions|tools|topics|words]\n")
+                 "[--list models|servers|sessions|tools|topics|words]\n")
         for args, why in [((), "name one shell, or use --list"),
                           (("bash", "--list", "tools"), "name one shell, or use --list"),
                           (("tcsh",), "there is no script for that shell"),
