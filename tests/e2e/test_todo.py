@@ -65,10 +65,13 @@ class Display(ReplTest):
                        if '"display": "table"' in part.split("```")[0]]
         tools = os.path.join(self.home, "tools")
         os.makedirs(tools, mode=0o700)
-        hostile.write_program(os.path.join(tools, "disks"), text)
-        t = self.ready([Answer("", calls=[Call("disks", {})]), Answer("Shown.")], rows=50)
+        hostile.write_program(os.path.join(tools, "file-types"), text)
+        for name in ("a.c", "src/b.c", ".git/x.pack", "read.me", "no-type"):
+            self.write(os.path.join(self.project, name), "")
+        t = self.ready([Answer("", calls=[Call("file_types", {})]), Answer("Shown.")])
         self.say(t, "show", "Shown.")
-        t.wait_for(re.compile(r"^● disks \[user\]\n└ #1 ok[^\n]*\ndisk +used\n─+ +─+\n/\S* +\d*[-%]", re.M))
+        t.wait_for(re.compile(r"^● file_types \[user\]\n└ #1 ok[^\n]*\ntype +files\n─+ +─+\n"
+                              r"c +2\nme +1\n\n", re.M))
         t.close()
 
 
