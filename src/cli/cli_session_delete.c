@@ -227,7 +227,8 @@ static size_t count_old(const ik_store_list_t *list, int64_t before_us)
 static void print_plan(const ik_store_list_t *list, size_t old, const pruning_t *pruning)
 {
     printf("%zu of %zu session%s %s last used before %s", old, list->count, plural(list->count),
-           old == 1 ? "was" : "were", ik_figure_of_local_time(pruning->before_us).text);
+           old == 1 || list->count == 1 ? "was" : "were",
+           ik_figure_of_local_time(pruning->before_us).text);
     if (old > 0) {
         int64_t oldest_us = list->sessions[list->count - 1].updated_us;
         printf(", the oldest %s", ik_figure_of_local_time(oldest_us).text);

@@ -487,7 +487,8 @@ static int run_check(ik_cli_t *cli, const ik_cli_args_t *args)
     }
     free(resolved);
     if (exam.problems > 0) {
-        printf("\n%zu of %zu checks need fixing.\n", exam.problems, exam.checks);
+        printf("\n%zu of %zu check%s %s fixing.\n", exam.problems, exam.checks,
+               exam.checks == 1 ? "" : "s", exam.problems == 1 ? "needs" : "need");
         return IK_CLI_FAILED;
     }
     printf("\nAll %zu checks passed.\n", exam.checks);

@@ -949,6 +949,9 @@ class Prune(SessionTest):
         done = self.session("prune", "--older-than", "9y")
         self.assertIn("0 of 5 sessions were last used before ", done.out)
         self.assertTrue(done.out.endswith("0 sessions deleted.\n"))
+        self.session("delete", *(s["id"] for s in self.listed()[1:]), "--yes")
+        done = self.session("prune", "--older-than", "9y")
+        self.assertIn("0 of 1 session was last used before ", done.out)
 
 
 class OtherMachines(SessionTest):
