@@ -176,8 +176,8 @@ class Complete(ManTest):
         self.assertEqual(
             re.findall(r"(?m)^[A-Z][A-Z ]+$", self.groff("ikigai.1")),
             ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "SLASH COMMANDS", "KEYS",
-             "CONFIGURATION", "PROVIDERS", "TOOLS", "SESSIONS", "TRUST", "ENVIRONMENT", "FILES",
-             "EXIT STATUS", "EXAMPLES", "SEE ALSO"])
+             "CONFIGURATION", "PROVIDERS", "TOOLS", "SESSIONS", "PERMISSIONS", "EXTENSIONS", "TRUST",
+             "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO"])
         self.assertEqual(re.findall(r"(?m)^[A-Z][A-Z ]+$", self.groff("ikigai-tools.7")),
                          ["NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO"])
 
