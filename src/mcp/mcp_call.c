@@ -393,6 +393,7 @@ static void on_timer(void *data)
         return;
     }
     if (now < next_deadline(call)) {
+        call->overdue = false;
         set_timer(call);
         return;
     }
