@@ -7,28 +7,43 @@
 #include "base/alloc.h"
 #include "base/array.h"
 
-/* The number after word in tools[3] or tools.3; -1: there is none. */
-static int index_after(const char *text, const char *word)
+/* The number after prefix in the text, which suffix follows; -1: there is none. */
+static int index_after(const char *text, const char *prefix, const char *suffix)
 {
     enum { INDEX_MAX = 100000 };
-    for (const char *at = text; (at = strcasestr(at, word)) != NULL;) {
+    for (const char *at = text; (at = strcasestr(at, prefix)) != NULL;) {
         bool begins = at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
-        at += strlen(word);
-        if (begins && (*at == '[' || *at == '.') && isdigit((unsigned char)at[1])) {
-            long index = strtol(at + 1, NULL, 10);
-            return index < INDEX_MAX ? (int)index : -1;
+        at += strlen(prefix);
+        if (begins && isdigit((unsigned char)*at)) {
+            char *end;
+            long index = strtol(at, &end, 10);
+            if (strncmp(end, suffix, strlen(suffix)) == 0) {
+                return index < INDEX_MAX ? (int)index : -1;
+            }
         }
     }
     return -1;
 }
 
-/* Gemini has one tool that holds all the declarations, so their index comes first. */
+/* Gemini has one tool that holds all the declarations, so their index comes first. "tools, 128" and
+ * "128 tools" speak of the number of tools. */
 static int find_index(const char *text)
 {
-    static const char *const words[] = {"function_declarations", "functionDeclarations", "tools"};
+    static const struct {
+        const char *before;
+        const char *after;
+    } forms[] = {
+        {"function_declarations[", "]"},
+        {"functionDeclarations[", "]"},
+        {"tools[", "]"},
+        {"tools.", ""},
+        {"tools/", ""},
+        {"tools', ", ""},
+        {"tool ", " function"},
+    };
     int index = -1;
-    for (size_t i = 0; text != NULL && i < IK_LENGTH(words) && index < 0; i++) {
-        index = index_after(text, words[i]);
+    for (size_t i = 0; text != NULL && i < IK_LENGTH(forms) && index < 0; i++) {
+        index = index_after(text, forms[i].before, forms[i].after);
     }
     return index;
 }

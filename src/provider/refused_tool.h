@@ -4,6 +4,8 @@
  *   OpenAI     param tools[3].function.parameters, "Invalid schema for function 'x': …"
  *   Anthropic  "tools.3.custom.input_schema: …"
  *   Gemini     "…tools[0].function_declarations[2].parameters…"
+ *   vLLM       "{'type': 'missing', 'loc': ('body', 'tools', 3, 'function'), …}"
+ *   SGLang     "Tool 3 function has invalid 'parameters' schema: …"
  */
 #pragma once
 

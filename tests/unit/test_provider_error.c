@@ -676,6 +676,17 @@ static const struct {
     {"{\"detail\":[{\"type\":\"dict_type\",\"loc\":[\"body\",\"tools\",4,\"function\"],"
      "\"msg\":\"Input should be a valid dictionary\"}]}",
      4},
+    {"{\"object\":\"error\",\"message\":\"1 validation error:\\n  {'type': 'missing', 'loc': "
+     "('body', "
+     "'tools', 7, 'function', 'name'), 'msg': 'Field required'}\"}",
+     7},
+    {"{\"object\":\"error\",\"message\":\"Tool 11 function has invalid 'parameters' schema: True "
+     "is "
+     "not of type 'array'\"}",
+     11},
+    {"{\"error\":{\"message\":\"/tools/6/function/parameters must be object\"}}", 6},
+    {"{\"error\":{\"message\":\"Too many tools, 128 are allowed: 130 tools\"}}", -1},
+    {"{\"error\":{\"message\":\"Tool 3 did not answer\"}}", -1},
     {"{\"error\":{\"message\":\"messages[2].tool_calls[1].id: no\"}}", -1},
     {"{\"error\":{\"message\":\"mytools[1] and tools: no\"}}", -1},
 };
