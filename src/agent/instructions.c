@@ -1,12 +1,12 @@
 #include "agent/instructions.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,21 +77,34 @@ static void cut(ik_instruction_t *file, ik_buffer_t *text, size_t room)
     file->cut = true;
 }
 
+/* Whether the text after a '<' makes it a tag of ours. A model reads past blanks and characters
+ * that cannot be seen, so bytes that are no visible ASCII do not count, wherever they stand. */
+static bool is_own_tag(const char *text)
+{
+    static const char name[] = "agents_md";
+    size_t matched = 0;
+    for (; name[matched] != '\0' && *text != '\0'; text++) {
+        if (tolower((unsigned char)*text) == name[matched]) {
+            matched++;
+        } else if (isgraph((unsigned char)*text) && *text != '/') {
+            return false;
+        }
+    }
+    return name[matched] == '\0';
+}
+
 /* Appends the bytes as valid UTF-8 and escapes agents_md tags: a file must not be able to close its
  * own section and pose as the rest of the prompt. */
 static void append_without_tags(ik_buffer_t *out, const char *bytes, size_t len)
 {
-    static const char name[] = "agents_md";
     ik_buffer_t clean;
     ik_buffer_init(&clean, NULL, 3 * len + 1); /* an invalid byte becomes U+FFFD */
     ik_utf8_append_clean(&clean, bytes, len);
     ik_buffer_append_byte(&clean, '\0');
     const char *text = clean.data;
     for (const char *tag; (tag = strchr(text, '<')) != NULL; text = tag + 1) {
-        const char *word = tag + 1 + strspn(tag + 1, "/ \t\r\n");
-        bool ours = strncasecmp(word, name, sizeof(name) - 1) == 0;
         ik_buffer_append(out, text, (size_t)(tag - text));
-        ik_buffer_append_text(out, ours ? "&lt;" : "<");
+        ik_buffer_append_text(out, is_own_tag(tag + 1) ? "&lt;" : "<");
     }
     ik_buffer_append_text(out, text);
     ik_buffer_reset(&clean);
