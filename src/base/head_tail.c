@@ -6,8 +6,9 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
-/* Below this limit there is no marker: it would take too much of the room. */
-enum { MARKER_WORTH = 128 };
+/* Below the first limit the marker has no number, and below the second there is none and no tail:
+ * it would take too much of the room, and head and tail must not be read as one piece. */
+enum { NUMBER_WORTH = 128, MARKER_WORTH = 16 };
 
 void ik_head_tail_init(ik_head_tail_t *kept, const void *ctx, size_t limit)
 {
@@ -118,8 +119,11 @@ static size_t fitting_suffix(const char *bytes, size_t len, size_t max)
     return at;
 }
 
-static char *format_marker(const ik_head_tail_t *kept, uint64_t omitted)
+static const char *format_marker(const ik_head_tail_t *kept, uint64_t omitted)
 {
+    if (kept->limit < NUMBER_WORTH) {
+        return kept->limit < MARKER_WORTH ? "" : "\n[...]\n";
+    }
     return ik_sprintf(kept->head.ctx, "\n[... %" PRIu64 " bytes omitted ...]\n", omitted);
 }
 
@@ -127,16 +131,14 @@ static char *format_marker(const ik_head_tail_t *kept, uint64_t omitted)
 static void format_cut(const ik_head_tail_t *kept, ik_buffer_t *out, const ik_buffer_t *head,
                        const ik_buffer_t *tail, uint64_t total)
 {
-    bool marked = kept->limit >= MARKER_WORTH;
     /* The real marker has a smaller number, so it is not longer than this one. */
-    size_t budget = kept->limit - (marked ? strlen(format_marker(kept, total)) : 0);
-    size_t head_len = fitting_prefix(head->data, head->len, budget / 2);
-    size_t tail_from = fitting_suffix(tail->data, tail->len, budget - budget / 2);
+    size_t budget = kept->limit - strlen(format_marker(kept, total));
+    size_t tail_max = kept->limit < MARKER_WORTH ? 0 : budget - budget / 2;
+    size_t head_len = fitting_prefix(head->data, head->len, budget - tail_max);
+    size_t tail_from = fitting_suffix(tail->data, tail->len, tail_max);
+    uint64_t shown = head_len + (tail->len - tail_from);
     ik_utf8_append_clean(out, head->data, head_len);
-    if (marked) {
-        uint64_t shown = head_len + (tail->len - tail_from);
-        ik_buffer_append_text(out, format_marker(kept, total - shown));
-    }
+    ik_buffer_append_text(out, format_marker(kept, total - shown));
     ik_utf8_append_clean(out, tail->data + tail_from, tail->len - tail_from);
 }
 

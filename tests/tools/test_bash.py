@@ -225,6 +225,17 @@ class Limit(ScratchTest):
                     self.assertTrue(answer["truncated"])
                     self.assertEqual("omitted" in answer["output"], limit >= 128)
 
+    def test_a_small_limit_joins_no_pieces(self):
+        """Every line of the output is one that the command printed, or part of it, or the marker."""
+        for limit in (1, 2, 10, 15, 16, 17, 40, 100, 127):
+            with self.subTest(limit=limit):
+                answer = self.limited("seq 1001 1999", limit)
+                head, _, tail = answer["output"].partition("\n[...]\n")
+                whole = "".join(f"{n}\n" for n in range(1001, 2000))
+                self.assertTrue(whole.startswith(head))
+                self.assertTrue(whole.endswith(tail + "\n") if tail else limit < 16)
+                self.assertEqual((answer["exit_code"], answer["truncated"]), (0, True))
+
     def test_characters_are_not_cut(self):
         for limit in range(100, 180):
             with self.subTest(limit=limit):
