@@ -190,7 +190,7 @@ static bool check_schema(examination_t *exam)
     if (!schema_exits_well(exam, &trial)) {
         return false;
     }
-    ik_tool_schema_findings_t findings = {.ctx = exam->cli->ctx};
+    ik_tool_schema_findings_t findings = {.ctx = exam->cli->ctx, .all = true};
     res_t parsed =
         ik_tool_schema_examine(exam->cli->ctx, trial.out, trial.out_len, &findings, &exam->schema);
     for (size_t i = 0; i < findings.fault_count; i++) {
@@ -392,28 +392,50 @@ static bool check_input(examination_t *exam, const input_t *input)
     return trial.end == IK_PROCESS_EXITED;
 }
 
-/* Gives every parameter a value of the wrong type or, if large, every string parameter a megabyte.
- */
-static char *build_arguments(const examination_t *exam, bool large)
+static bool takes_text(json_t *property)
+{
+    const char *type = json_string_value(json_object_get(property, "type"));
+    return type == NULL || strcmp(type, "string") == 0;
+}
+
+static char *build_wrong_types(const examination_t *exam)
 {
     json_t *arguments = json_object();
     const char *name;
     json_t *property;
-    char *text = ik_new_array(exam->cli->ctx, char, LARGE_INPUT + 1);
-    memset(text, 'x', LARGE_INPUT);
     json_object_foreach(json_object_get(exam->schema->parameters, "properties"), name, property)
     {
-        const char *type = json_string_value(json_object_get(property, "type"));
-        bool is_string = type == NULL || strcmp(type, "string") == 0;
-        if (large && is_string) {
-            json_object_set_new(arguments, name, json_string(text));
-        } else if (!large) {
-            json_object_set_new(arguments, name,
-                                is_string ? json_pack("{s:[]}", "wrong") : json_string("wrong"));
+        json_object_set_new(arguments, name,
+                            takes_text(property) ? json_pack("{s:[]}", "wrong")
+                                                 : json_string("wrong"));
+    }
+    char *formatted = ik_json_format(exam->cli->ctx, arguments);
+    json_decref(arguments);
+    return formatted;
+}
+
+/* The string parameters share a megabyte. */
+static char *build_large(const examination_t *exam)
+{
+    json_t *properties = json_object_get(exam->schema->parameters, "properties");
+    json_t *arguments = json_object();
+    const char *name;
+    json_t *property;
+    json_object_foreach(properties, name, property)
+    {
+        if (takes_text(property)) {
+            json_object_set_new(arguments, name, json_null());
         }
     }
-    if (large && json_object_size(arguments) == 0) {
-        json_object_set_new(arguments, "unknown", json_string(text));
+    if (json_object_size(arguments) == 0) {
+        json_object_set_new(arguments, "unknown", json_null());
+    }
+    size_t share = LARGE_INPUT / json_object_size(arguments);
+    char *text = ik_new_array(exam->cli->ctx, char, share + 1);
+    memset(text, 'x', share);
+    json_object_foreach(arguments, name, property)
+    {
+        json_object_set_new(arguments, name, json_string(text));
     }
     char *formatted = ik_json_format(exam->cli->ctx, arguments);
     json_decref(arguments);
@@ -429,8 +451,8 @@ static void check_calls(examination_t *exam)
         text_input("input that is not JSON", "this is not JSON"),
         text_input("input that is not an object", "[1, 2, 3]"),
         text_input("unknown parameter", "{\"unknown_parameter\": true}"),
-        text_input("parameters of the wrong type", build_arguments(exam, false)),
-        text_input("a megabyte of input", build_arguments(exam, true)),
+        text_input("parameters of the wrong type", build_wrong_types(exam)),
+        text_input("a megabyte of input", build_large(exam)),
         {.what = "input that is not UTF-8", .bytes = not_utf8, .len = sizeof(not_utf8) - 1},
     };
     size_t count = IK_LENGTH(inputs);

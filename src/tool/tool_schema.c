@@ -126,7 +126,7 @@ static void normalise_parameters(json_t *root, ik_tool_schema_findings_t *findin
 static void normalise_returns(const void *ctx, json_t *root, ik_tool_schema_findings_t *findings)
 {
     json_t *returns = json_object_get(root, "returns");
-    ik_tool_schema_findings_t own = {.ctx = ctx};
+    ik_tool_schema_findings_t own = {.ctx = ctx, .all = findings->all};
     if (json_is_null(returns)) {
         json_object_del(root, "returns");
     }

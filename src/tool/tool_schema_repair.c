@@ -36,12 +36,12 @@ typedef struct {
 
 /* --- findings ---------------------------------------------------------------------------- */
 
-static void add_line(const void *ctx, char ***lines, size_t *count, const char *format,
-                     va_list args)
+static void add_line(const ik_tool_schema_findings_t *findings, char ***lines, size_t *count,
+                     const char *format, va_list args)
 {
-    if (*count < FINDINGS_MAX) {
-        *lines = ik_resize_array(ctx, *lines, char *, *count + 1);
-        (*lines)[(*count)++] = ik_vsprintf(ctx, format, args);
+    if (findings->all || *count < FINDINGS_MAX) {
+        *lines = ik_resize_array(findings->ctx, *lines, char *, *count + 1);
+        (*lines)[(*count)++] = ik_vsprintf(findings->ctx, format, args);
     }
 }
 
@@ -49,7 +49,7 @@ void ik_tool_schema_add_repair(ik_tool_schema_findings_t *findings, const char *
 {
     va_list args;
     va_start(args, format);
-    add_line(findings->ctx, &findings->repairs, &findings->repair_count, format, args);
+    add_line(findings, &findings->repairs, &findings->repair_count, format, args);
     va_end(args);
 }
 
@@ -57,7 +57,7 @@ void ik_tool_schema_add_fault(ik_tool_schema_findings_t *findings, const char *f
 {
     va_list args;
     va_start(args, format);
-    add_line(findings->ctx, &findings->faults, &findings->fault_count, format, args);
+    add_line(findings, &findings->faults, &findings->fault_count, format, args);
     va_end(args);
 }
 

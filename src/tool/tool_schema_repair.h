@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Lines such as "parameters.path: unknown type 'strng'; did you mean 'string'?", owned by ctx. Only
- * the first few of each are kept. */
+/* Lines such as "parameters.path: unknown type 'strng'; did you mean 'string'?", owned by ctx. */
 typedef struct {
     const void *ctx;
+    bool all;       /* keep every line; otherwise the first few of each kind */
     char **repairs; /* what was repaired, and the author should correct */
     size_t repair_count;
     char **faults; /* what could not be repaired */

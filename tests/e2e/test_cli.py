@@ -749,6 +749,20 @@ class Check(IkigaiTest):
                 out = self.check(self.write("odd", script, 0o755), 1).out
                 self.assertIn("FIX   schema: " + words, out)
 
+    def test_many_parameters(self):
+        """Every odd one is named, and the large input is a megabyte in all."""
+        schema = self.write("schema", json.dumps({"name": "many", "parameters": {
+            "type": "object", "properties": {
+                f"p{i}": {"type": "string", "required": True} for i in range(300)}}}))
+        sizes = self.path("sizes")
+        path = self.write("many", f"#!/bin/sh\nif [ \"$1\" = --schema ]; then cat '{schema}'; exit; "
+                                  f"fi\nwc -c >>'{sizes}'\necho '{{}}'\n", 0o755)
+        out = self.check(path, 1).out
+        self.assertEqual(out.count(": required belongs in the list"), 300)
+        self.assertIn("ok    a megabyte of input: answered\n", out)
+        largest = max(int(size) for size in self.read("sizes").split())
+        self.assertTrue(1 << 19 < largest < 1 << 21, largest)
+
     def test_relative_path_and_what_it_leaves(self):
         self.write("project/litter", tool_script("litter", "touch left; echo '{}'"), 0o755)
         done = self.check("litter", 0)
