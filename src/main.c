@@ -17,10 +17,13 @@
 #include "repl/repl.h"
 #include "store/history.h"
 
+static bool output_closed; /* at the start */
+
 /* If a standard descriptor is closed at start, the next file opened would take its number. */
 static void open_standard_descriptors(void)
 {
     int fd;
+    output_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
     do {
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     } while (fd >= 0 && fd <= STDERR_FILENO);
@@ -116,7 +119,7 @@ static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
 /* options is NULL when a command was given. */
 static int run(void *ctx, const ik_cli_options_t *options, int argc, char **argv)
 {
-    ik_cli_t cli = {.ctx = ctx, .run_acp = run_acp};
+    ik_cli_t cli = {.ctx = ctx, .output_closed = output_closed, .run_acp = run_acp};
     ik_paths_t *paths;
     ik_config_t *config;
     res_t ready = ik_paths_create(ctx, &paths);

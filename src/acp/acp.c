@@ -258,6 +258,11 @@ int ik_acp_run(const void *ctx, const ik_acp_options_t *options)
     stop(acp);
     talloc_free(interrupt);
     int status = acp->signal == 0 ? 0 : 128 + acp->signal;
+    res_t written = ik_duplex_failure(acp->duplex);
+    if (status == 0 && is_err(&written)) {
+        ik_acp_log(ik_sprintf(acp, "cannot write to standard output: %s", written.message));
+        status = 1;
+    }
     talloc_free(acp);
     close(out);
     return status;

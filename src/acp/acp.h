@@ -19,5 +19,6 @@ typedef struct {
     bool trust;          /* what the projects add, for this run */
 } ik_acp_options_t;
 
-/* Blocks until the editor closes the connection (0), or signal N ends the program (128 + N). */
+/* Blocks until the editor closes the connection (0), standard output cannot be written (1), or
+ * signal N ends the program (128 + N). */
 int ik_acp_run(const void *ctx, const ik_acp_options_t *options);

@@ -473,6 +473,9 @@ int ik_cli_run(ik_cli_t *cli, int argc, char **argv)
     if (!command->without_config && !ik_cli_accept_config(cli)) {
         return IK_CLI_USAGE;
     }
+    if (command->needs_output && cli->output_closed) {
+        return ik_cli_fail("cannot write to standard output: it is closed");
+    }
     int status = command->run(cli, &args);
     if (cli->mcp != NULL) {
         ik_mcp_close(cli->mcp, SERVERS_MS);

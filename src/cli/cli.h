@@ -43,6 +43,7 @@ struct ik_cli {
     const ik_paths_t *paths;
     ik_config_t *config;
     res_t config_error; /* on an error only commands with without_config run */
+    bool output_closed; /* standard output was closed when the program started */
     ik_loop_t *loop;
     ik_process_host_t *host;
     ik_confinement_t *confinement; /* of commands */
@@ -98,6 +99,7 @@ typedef struct {
     int max_args;        /* may be IK_CLI_ANY_NUMBER */
     bool new_name;       /* NAME is something to create, so completion offers no names */
     bool takes_dashes;   /* a word with a dash that is not one of its options is an argument */
+    bool needs_output;   /* does not run if standard output is closed */
     bool without_config; /* runs even if the configuration is invalid, without a message */
     int (*run)(ik_cli_t *cli, const ik_cli_args_t *args);
 } ik_cli_command_t;

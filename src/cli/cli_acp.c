@@ -41,8 +41,9 @@ static const ik_cli_option_t options[] = {
 const ik_cli_command_t ik_cli_acp = {
     .name = "acp",
     .help = "Lets an editor drive ikigai, through the Agent Client Protocol on stdin and stdout.",
-    .more = "It ends when standard input does, with exit status 0. `ikigai help editors` says how "
-            "to set up editors.",
+    .more = "It ends when standard input does, with exit status 0, or with 1 when standard output "
+            "cannot be written. `ikigai help editors` says how to set up editors.",
     .options = options,
+    .needs_output = true,
     .run = run,
 };

@@ -50,11 +50,10 @@ static int run_serve(ik_cli_t *cli, const ik_cli_args_t *args)
         return IK_CLI_USAGE;
     }
     calls.context.images = cli->paths->images;
-    int signal = ik_mcp_serve_run(cli->ctx, &(ik_mcp_serve_options_t){.loop = cli->loop,
-                                                                      .registry = &offered,
-                                                                      .context = &calls.context,
-                                                                      .gate = &calls.gate});
-    return signal == 0 ? IK_CLI_DONE : 128 + signal;
+    return ik_mcp_serve_run(cli->ctx, &(ik_mcp_serve_options_t){.loop = cli->loop,
+                                                                .registry = &offered,
+                                                                .context = &calls.context,
+                                                                .gate = &calls.gate});
 }
 
 const ik_cli_command_t ik_cli_mcp_serve = {
@@ -68,5 +67,6 @@ const ik_cli_command_t ik_cli_mcp_serve = {
             {.name = "--mode", .value = "auto|ask|plan|full", .help = "how far calls may go"},
             IK_CLI_TRUST_OPTION,
             {0}},
+    .needs_output = true,
     .run = run_serve,
 };

@@ -27,6 +27,7 @@ struct ik_duplex {
     size_t sent; /* bytes of unsent that are written */
     ik_timer_t *send;
     ik_watch_t *writable; /* NULL: not waiting */
+    res_t failure;        /* of the output */
 };
 
 /* --- reading ----------------------------------------------------------------------------- */
@@ -98,6 +99,9 @@ static void on_writable(void *data)
             return;
         }
         if (taken < 0) { /* the reader is gone, or the disk is full */
+            if (!duplex->ended || (errno != EPIPE && errno != ECONNRESET)) {
+                duplex->failure = ERR(SYSTEM, "%s", strerror(errno));
+            }
             drop_unsent(duplex);
             end(duplex);
             return;
@@ -110,6 +114,7 @@ static void on_writable(void *data)
 void ik_duplex_write(ik_duplex_t *duplex, const char *bytes, size_t len)
 {
     if (duplex->unsent.len - duplex->sent + len > duplex->options.max_unsent) {
+        duplex->failure = ERR(LIMIT, "it is not read");
         drop_unsent(duplex);
         end(duplex);
         return;
@@ -137,6 +142,11 @@ void ik_duplex_flush(ik_duplex_t *duplex, int patience_ms)
         on_writable(duplex);
         left = until - ik_clock_now_ms();
     }
+}
+
+res_t ik_duplex_failure(const ik_duplex_t *duplex)
+{
+    return duplex->failure;
 }
 
 /* --- creating ---------------------------------------------------------------------------- */

@@ -27,3 +27,6 @@ ik_duplex_t *ik_duplex_create(const void *ctx, const ik_duplex_options_t *option
 void ik_duplex_write(ik_duplex_t *duplex, const char *bytes, size_t len);
 /* Writes what is kept, for at most patience_ms; for the end of a program. */
 void ik_duplex_flush(ik_duplex_t *duplex, int patience_ms);
+/* Why the output cannot be written; OK: it could be written so far. Another side that ended its
+ * input first need not read the rest. */
+res_t ik_duplex_failure(const ik_duplex_t *duplex);

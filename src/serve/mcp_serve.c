@@ -282,7 +282,13 @@ int ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options)
         ik_mcp_serve_question_forget(&server->grants[i]);
     }
     talloc_free(interrupt);
-    int signal = server->signal;
+    int status = server->signal == 0 ? 0 : 128 + server->signal;
+    res_t written = ik_duplex_failure(server->duplex);
+    if (status == 0 && is_err(&written)) {
+        fputs("ikigai: ", stderr);
+        warn(NULL, ik_sprintf(server, "cannot write to standard output: %s", written.message));
+        status = 1;
+    }
     talloc_free(server);
-    return signal;
+    return status;
 }

@@ -20,6 +20,6 @@ typedef struct {
     const ik_permission_gate_options_t *gate; /* unattended; the hooks in it look at calls */
 } ik_mcp_serve_options_t;
 
-/* Serves until standard input ends or a signal asks the program to stop; calls that still run then
- * are ended. Returns the signal, or 0. */
+/* Serves until standard input ends (0), standard output cannot be written (1), or signal N asks the
+ * program to stop (128 + N); calls that still run then are ended. */
 int ik_mcp_serve_run(const void *ctx, const ik_mcp_serve_options_t *options);

@@ -9,7 +9,8 @@ import time
 import unittest
 
 import test_session_cli
-from support import IKIGAI, OUT, ROOT, SHIPPED, TOOLS, IkigaiTest, as_user, clean_env, tool_script
+from support import (IKIGAI, NOBODY, OUT, PATIENCE, ROOT, SHIPPED, TOOLS, IkigaiTest, as_user,
+                     clean_env, tool_script)
 
 USAGE = {
     "tool list": "Usage: ikigai tool list [--json] [--trust] [--refresh]",
@@ -155,6 +156,33 @@ class Help(IkigaiTest):
             with self.subTest(args=args), open("/dev/full", "wb") as full:
                 done = self.ikigai(*args, status=1, stdout=full)
                 self.assertIn("ikigai: cannot write to standard output\n", done.err)
+
+    def test_answers_that_cannot_be_written(self):
+        """A client whose answers are lost must not take that for a regular end."""
+        request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                              "params": {"protocolVersion": 1}}).encode() + b"\n"
+        for command in (["acp"], ["mcp", "serve"]):
+            with self.subTest(command=command):
+                with open("/dev/full", "wb") as full:
+                    done = self.ikigai(*command, input=request, status=1, stdout=full)
+                self.assertIn("ikigai: cannot write to standard output: No space left on device\n",
+                              done.err)
+                done = self.ikigai(*command, input=request, status=1, stdout=None,
+                                   preexec_fn=lambda: os.close(1))
+                self.assertIn("ikigai: cannot write to standard output: it is closed\n", done.err)
+                self.assert_reader_is_missed(command, request)
+
+    def assert_reader_is_missed(self, command, request):
+        """The reader is gone while the input is still open."""
+        process = subprocess.Popen([IKIGAI, *command], cwd=self.project, env=self.env(),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        with process.stdin, process.stdout, process.stderr:
+            process.stdout.close()
+            process.stdin.write(request)
+            process.stdin.flush()
+            self.assertIn(b"cannot write to standard output: Broken pipe", process.stderr.read())
+            self.assertEqual(process.wait(PATIENCE), 1)
 
     def test_a_reader_that_goes_away(self):
         """A closed pipe is an output that cannot be written, not a signal, and no news to people."""
