@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "conversation/figure.h"
 #include "store/history.h"
@@ -80,6 +81,30 @@ static void report_survey(ik_cli_doctor_t *doctor, ik_store_t *store)
         const ik_history_use_t *use = &survey.uses[i];
         ik_cli_doctor_say("  in use      session %s by pid %" PRId64 " on %s", use->session_id,
                           use->holder.pid, use->holder.host);
+    }
+}
+
+/* --- the contents that sessions refer to --------------------------------------------------- */
+
+/* A folder that is missing is made when it is needed. */
+static void check_contents(ik_cli_doctor_t *doctor)
+{
+    static const char *const parts[] = {"", "/files", "/states", "/images"};
+    static const char so[] = "so files cannot be kept for undo, or images for sessions";
+    for (size_t i = 0; i < IK_LENGTH(parts); i++) {
+        const char *folder =
+            ik_sprintf(doctor->cli->ctx, "%s%s", doctor->cli->paths->blobs, parts[i]);
+        struct stat status;
+        if (lstat(folder, &status) != 0) {
+            continue;
+        }
+        if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) {
+            ik_cli_doctor_complain(doctor, "%s is not a folder, %s: move it away", folder, so);
+        } else if (access(folder, R_OK | W_OK | X_OK) != 0) {
+            ik_cli_doctor_complain(doctor, "%s cannot be written, %s: %s", folder, so,
+                                   status.st_uid == geteuid() ? "chmod u+rwx it"
+                                                              : "chown it to yourself");
+        }
     }
 }
 
@@ -230,6 +255,7 @@ void ik_cli_doctor_sessions(ik_cli_doctor_t *doctor, const char *db)
     if (store != NULL) {
         report_survey(doctor, store);
     }
+    check_contents(doctor);
     if (strcmp(path, db) != 0) { /* db is a URL */
         report_server(doctor, db, store);
     }

@@ -852,6 +852,35 @@ class Doctor(IkigaiTest):
         done = self.ikigai("doctor", env={"IKIGAI_HOME": home}, status=1)
         self.assertIn(f"problem: {home}: the symbolic link is broken", done.out)
 
+    def test_a_folder_of_contents_that_cannot_be_used(self):
+        blobs = os.path.join(self.home, "blobs")
+        self.write(blobs)
+        self.assertIn(f"problem: {blobs} is not a folder, so files cannot be kept for undo, or images for "
+                      "sessions: move it away", self.ikigai("doctor", status=1).out)
+        os.remove(blobs)
+        os.symlink(self.path("missing"), blobs)
+        self.assertIn(f"problem: {blobs} is not a folder", self.ikigai("doctor", status=1).out)
+        os.remove(blobs)
+        self.write(os.path.join(blobs, "files"))
+        self.assertIn(f"problem: {blobs}/files is not a folder", self.ikigai("doctor", status=1).out)
+
+    def test_a_folder_of_contents_of_another_user(self):
+        blobs = os.path.join(self.home, "blobs")
+        os.makedirs(os.path.join(blobs, "images"))
+        os.chmod(self.path("home"), 0o777)
+        os.chmod(self.home, 0o777)
+        done = self.ikigai("doctor", status=1, preexec_fn=as_user())
+        self.assertIn(f"problem: {blobs} cannot be written, so files cannot be kept for undo, or images for "
+                      "sessions: chown it to yourself", done.out)
+        os.chown(blobs, NOBODY, NOBODY)
+        os.chown(os.path.join(blobs, "images"), NOBODY, NOBODY)
+        os.chmod(os.path.join(blobs, "images"), 0o500)
+        done = self.ikigai("doctor", status=1, preexec_fn=as_user())
+        self.assertIn(f"problem: {blobs}/images cannot be written", done.out)
+        self.assertIn("chmod u+rwx it", done.out)
+        os.chmod(os.path.join(blobs, "images"), 0o700)
+        self.ikigai("doctor", preexec_fn=as_user())
+
     def test_it_asks_every_tool_anew(self):
         path = self.user_tool("mine", tool_script("mine", first=f"echo x >> '{self.dir}/asked'"))
         os.utime(path, (1, 1))
