@@ -105,6 +105,9 @@ static int talk(ik_cli_t *cli, const ik_cli_options_t *options)
         return IK_CLI_USAGE;
     }
     res_t db = ik_history_check_db(cli->config->db, cli->paths->database);
+    if (is_ok(&db) && options->start.resume != NULL && options->flags.db != NULL) {
+        db = ik_history_check_file(cli->config->db, cli->paths->database);
+    }
     if (is_err(&db)) {
         ik_cli_fail(db.message);
         return IK_CLI_USAGE;

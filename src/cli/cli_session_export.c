@@ -208,7 +208,7 @@ static res_t import_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
 
 static int run_import(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    return ik_cli_history_run(cli, args, import_sessions, (void *)args->args[0]);
+    return ik_cli_history_run_new(cli, args, import_sessions, (void *)args->args[0]);
 }
 
 const ik_cli_command_t ik_cli_session_import = {

@@ -84,6 +84,14 @@ res_t ik_history_check_db(const char *db, const char *file)
     return checked;
 }
 
+res_t ik_history_check_file(const char *db, const char *file)
+{
+    struct stat status;
+    bool there =
+        ik_pq_url_is_one(db) || strcmp(db, file) == 0 || stat(db, &status) == 0 || errno != ENOENT;
+    return there ? OK : ERR(NOT_FOUND, "No such database: %s; check --db", db);
+}
+
 const char *ik_history_local_file(const char *db, const char *file)
 {
     return ik_pq_url_is_one(db) ? file : db;

@@ -36,6 +36,9 @@ typedef void (*ik_history_renamed_fn)(void *data, const char *from, const char *
 /* IK_ERR_NOT_FOUND when db is a file in a folder that does not exist. The folder of the default
  * file is created when it is needed. */
 res_t ik_history_check_db(const char *db, const char *file);
+/* IK_ERR_NOT_FOUND when db is a file that does not exist: SQLite would create one that is misspelt.
+ * The default file may be missing until the first session. */
+res_t ik_history_check_file(const char *db, const char *file);
 /* The local file: db, unless that is a URL. Nothing is opened. */
 const char *ik_history_local_file(const char *db, const char *file);
 /* Lists the sessions of the local file without asking a server. A missing file has no sessions and

@@ -294,6 +294,24 @@ class Storage(SessionTest):
                     self.assertIn(db if os.path.exists(db) else os.path.dirname(db), done.err)
                     self.assertEqual(len(done.err.splitlines()), 1, done.err)
 
+    def test_a_file_that_does_not_exist(self):
+        """A misspelt name is no reason to make a database."""
+        typo = self.path("typo.db")
+        for words in (["list"], ["list", "--json"], ["show", "01"], ["search", "x"], ["export", "01"],
+                      ["fork", "01"], ["diff", "01"], ["undo", "01"], ["redo", "01"],
+                      ["deliver", "--all"], ["delete", "01", "--yes"],
+                      ["prune", "--older-than", "1d", "--yes"]):
+            with self.subTest(words=words):
+                done = self.session(*words, "--db", typo, status=2)
+                self.assertEqual((done.out, done.err),
+                                 ("", f"ikigai: No such database: {typo}; check --db\n"))
+                self.assertFalse(os.path.exists(typo))
+        done = self.ikigai("-p", "hello", "-r", "01", "--db", typo, status=2)
+        self.assertEqual(done.err, f"ikigai: No such database: {typo}; check --db\n")
+        self.assertFalse(os.path.exists(typo))
+        self.assertEqual(self.listed("--db", os.path.join(self.home, "ikigai.db")), [])
+        self.assertEqual(self.listed(env={"IKIGAI_DB": typo}), [])
+
     def test_a_history_of_somebody_else(self):
         self.load(exported(key(1), user("private words")))
         os.chmod(self.home, 0o755)
