@@ -407,6 +407,9 @@ static int run_half(void *ctx, int argc, char **argv)
     if (!help && argc > 1 && argv[1][0] != '-') {
         res_t unknown = ik_cli_explain_unknown(ik_sprintf(ctx, "%s %s", argv[0], argv[1]));
         ik_cli_fail(unknown.message);
+    } else if (!help && argc > 1) {
+        ik_cli_fail(
+            ik_sprintf(ctx, "'%.80s' comes after the command, which is one of these:", argv[1]));
     }
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strncmp(commands[i]->name, argv[0], len) == 0 && commands[i]->name[len] == ' ') {

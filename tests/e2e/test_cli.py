@@ -141,11 +141,12 @@ class Help(IkigaiTest):
             self.assertIn("is a command and comes before its options", done.err)
         usage = [u for n, u in USAGE.items() if n.startswith("tool ")]
         self.assertEqual(self.ikigai("tool", status=2).err.splitlines(), usage)
-        for words, said in (("tool nonsense", "unknown command 'tool nonsense'."),
+        for words, said in (("tool --json list", "'--json' comes after the command, which is one of these:"),
+                            ("tool nonsense", "unknown command 'tool nonsense'."),
                             ("tool lits", "unknown command 'tool lits'. Did you mean 'tool list'?"),
                             ("tool use is broken", "unknown command 'tool use'.")):
             first, *rest = self.ikigai(*words.split(), status=2).err.splitlines()
-            self.assertTrue(first.startswith(f"ikigai: {said} "), first)
+            self.assertTrue(f"{first} ".startswith(f"ikigai: {said} "), first)
             self.assertEqual(rest, usage)
 
     def test_output_that_cannot_be_written(self):
