@@ -267,6 +267,7 @@ void ik_hook_outcome_add(const void *ctx, ik_hook_outcome_t *outcome,
     if (stops_first || (!outcome->stops && decision > outcome->decision)) {
         bool needs = answer->stops || decision == IK_HOOK_DENY;
         outcome->hook = ik_strdup(ctx, hook);
+        outcome->names_hook = answer->reason == NULL || answer->failure != NULL;
         outcome->reason = answer->reason != NULL ? answer->reason
                           : needs                ? ik_sprintf(ctx, "The hook %s %s", hook,
                                                answer->stops ? "ended the turn" : "denied this")

@@ -29,8 +29,8 @@ typedef enum {
 
 /* Texts are valid UTF-8 and not empty, or NULL: none. */
 typedef struct {
-    const char
-        *failure; /* why the hook failed, as the end of a sentence; then nothing else counts */
+    /* Why the hook failed, as the end of a sentence; then nothing else that it said counts. */
+    const char *failure;
     ik_hook_decision_t decision;
     const char *reason;  /* of the decision or of the end */
     bool stops;          /* the turn ends */
@@ -55,14 +55,16 @@ ik_hook_answer_t ik_hook_answer_parse(const void *ctx, ik_hook_event_t event,
 typedef struct {
     ik_hook_decision_t decision;
     const char *reason;  /* the first hook's that decided so; never NULL for DENY and stops */
+    bool names_hook;     /* the reason is not the hook's own and begins with its name */
     const char *hook;    /* "before_tool/guard.sh": this hook; NULL while silent */
     bool stops;          /* the turn ends */
     const char *context; /* all of them, joined by newlines; NULL: none */
     const char *input;   /* the arguments as rewritten; NULL: unchanged */
 } ik_hook_outcome_t;
 
-/* Adds the answer of the next hook, which has not failed; texts are on ctx. of_project: its allow
- * does not count. input is the arguments so far; may be NULL if the event has none. */
+/* Adds the answer of the next hook; texts are on ctx. The reason of one that failed, if it has a
+ * decision, names the hook. of_project: its allow does not count. input is the arguments so far;
+ * may be NULL if the event has none. */
 void ik_hook_outcome_add(const void *ctx, ik_hook_outcome_t *outcome,
                          const ik_hook_answer_t *answer, const char *hook, bool of_project,
                          const char *input);

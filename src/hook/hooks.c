@@ -140,8 +140,8 @@ static void take_answer(run_t *run, started_t *hook)
         char *text = ik_sprintf(run, "The hook %s failed: %s", hook->title, answer->failure);
         notice(run, ik_strdup(run, text));
         bool blocks = hook->blocks && can_block(run->occasion.event);
-        *answer =
-            (ik_hook_answer_t){.decision = blocks ? IK_HOOK_DENY : IK_HOOK_SILENCE, .reason = text};
+        answer->decision = blocks ? IK_HOOK_DENY : IK_HOOK_SILENCE;
+        answer->reason = text;
     } else if (answer->message != NULL) {
         notice(run, ik_sprintf(run, "%s: %s", hook->title, answer->message));
     }
@@ -153,8 +153,9 @@ static void finish(run_t *run)
 {
     if (run->outcome.stops) {
         char *plain = ik_sprintf(run, "The hook %s ended the turn", run->outcome.hook);
-        bool explained = strcmp(plain, run->outcome.reason) != 0;
-        notice(run, explained ? ik_sprintf(run, "%s: %s", plain, run->outcome.reason) : plain);
+        notice(run, run->outcome.names_hook
+                        ? plain
+                        : ik_sprintf(run, "%s: %s", plain, run->outcome.reason));
     }
     ik_alloc_take(run); /* on_end may free the context */
     run->on_end(run->data, &run->outcome);

@@ -81,7 +81,9 @@ void ik_workspace_find_hooks(ik_workspace_t *workspace)
 
 static char *format_block(const void *ctx, const ik_hook_outcome_t *outcome)
 {
-    return ik_sprintf(ctx, "The hook %s blocked the message: %s", outcome->hook, outcome->reason);
+    return outcome->names_hook ? ik_sprintf(ctx, "The message was blocked: %s", outcome->reason)
+                               : ik_sprintf(ctx, "The hook %s blocked the message: %s",
+                                            outcome->hook, outcome->reason);
 }
 
 /* Messages that waited for the hooks can be sent. */
@@ -95,7 +97,9 @@ static void on_greeting(void *data, const ik_hook_outcome_t *outcome)
     if (outcome->stops) { /* a session cannot be blocked, its first message can */
         workspace->greeting_stop = format_block(workspace, outcome);
     } else if (outcome->decision == IK_HOOK_DENY) {
-        char *line = ik_sprintf(NULL, "The hook %s says: %s", outcome->hook, outcome->reason);
+        char *line = outcome->names_hook
+                         ? ik_sprintf(NULL, "%s, but a session cannot be blocked", outcome->reason)
+                         : ik_sprintf(NULL, "The hook %s says: %s", outcome->hook, outcome->reason);
         ik_workspace_say_when_ready(workspace, line);
         talloc_free(line);
     }

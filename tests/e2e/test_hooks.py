@@ -420,6 +420,24 @@ class Messages(HookTest):
         self.assertEqual(self.seen(), [])
         self.assertEqual(self.ikigai("session", "list", "--json").json(), [])
 
+    def test_hooks_that_give_no_reason_are_named_once(self):
+        denied = "The message was blocked: The hook user_prompt/guard denied this"
+        failed = "The message was blocked: The hook user_prompt/guard failed: it exited with status 3"
+        guarded = {"hooks": {"guard": {"on_failure": "block"}}}
+        for body, message in (("exit 2", denied), ("exit 3", failed)):
+            self.hook("user_prompt", "guard", body)
+            turn = self.ask([], status=1, config=guarded)
+            self.assertEqual(turn.error, ("HOOK_BLOCKED", message))
+        os.remove(self.path("home/.ikigai/hooks/user_prompt/guard"))
+        self.hook("session_start", "start", "exit 2")
+        self.assertEqual(self.notices(self.ask([Answer("Yes.")])),
+                         ["The hook session_start/start denied this, but a session cannot be blocked"])
+        self.hook("session_start", "start", "exit 49")
+        turn = self.ask([], status=1)
+        self.assertEqual(turn.error, ("HOOK_BLOCKED", "The message was blocked: The hook "
+                                                      "session_start/start ended the turn"))
+        self.assertEqual(self.notices(turn), ["The hook session_start/start ended the turn"])
+
     def test_a_failing_prompt_hook(self):
         self.hook("user_prompt", "guard", "exit 1")
         turn = self.ask([Answer("Yes.")])
