@@ -17,7 +17,7 @@ typedef enum {
     IK_HOST_ASK = 1 << 0,
     IK_HOST_AGENT = 1 << 1,
     IK_HOST_COMPLETE = 1 << 2,
-    IK_HOST_JOB = 1 << 3, /* of bash and job */
+    IK_HOST_JOB = 1 << 3, /* to run in the background, as bash does */
 } ik_host_op_t;
 
 /* 0: there is no op of this name. */

@@ -324,7 +324,8 @@ static void read_host(ik_tool_schema_t *schema, ik_tool_schema_findings_t *findi
     }
     if (!known) {
         ik_tool_schema_add_fault(findings,
-                                 "host is not a list of \"ask\", \"agent\" and \"complete\"");
+                                 "host is not a list of \"ask\", \"agent\", \"complete\" and "
+                                 "\"job\"");
     }
 }
 

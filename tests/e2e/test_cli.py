@@ -667,7 +667,7 @@ class Check(IkigaiTest):
                         "\"code\" or \"image\"; it is left out"),
         "bad name": (tool_script("1 bad"), "invalid name '1 bad'"),
         "unknown host": (tool_script("bad", host=["ask", "sing"]), "FIX   schema: host is not a "
-                         "list of \"ask\", \"agent\" and \"complete\""),
+                         "list of \"ask\", \"agent\", \"complete\" and \"job\""),
         "host in a word": (tool_script("bad", host="ask"), "FIX   schema: host is not a list"),
         "different bytes": (
             PYTHON + "print(json.dumps({'name': 'bad', 'description': str(os.getpid())}))\n",
