@@ -138,7 +138,12 @@ static res_t make_one(const char *path)
         return chmod(path, 0700) == 0 ? OK : system_error("make folder", path, errno);
     }
     int error = errno;
-    return is_folder(path) ? OK : system_error("make folder", path, error);
+    if (is_folder(path)) {
+        return OK;
+    }
+    return error == EEXIST
+               ? ERR(SYSTEM, "cannot make folder %s: it exists and is not a folder", path)
+               : system_error("make folder", path, error);
 }
 
 res_t ik_file_make_private_folder(const char *path)

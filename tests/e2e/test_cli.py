@@ -211,6 +211,10 @@ class Help(IkigaiTest):
         self.assertEqual(done.stderr, b"ikigai: cannot find the working folder: it was removed; change to "
                                       b"another folder\n")
 
+    def test_a_home_that_is_a_file(self):
+        done = self.ikigai("session", "list", status=1, env={"HOME": "/dev/null"})
+        self.assertEqual(done.err, "ikigai: cannot make folder /dev/null: it exists and is not a folder\n")
+
     def test_a_working_folder_whose_path_is_too_long(self):
         name = "x" * 250
         self.addCleanup(subprocess.run, ["rm", "-rf", os.path.join(self.project, name)])

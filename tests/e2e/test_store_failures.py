@@ -208,7 +208,7 @@ class Unopenable(StoreTest):
 
     def test_below_a_file(self):
         path = self.write("file", "text")
-        self.check(f"{path}/x.db", "Not a directory|File exists",
+        self.check(f"{path}/x.db", "Not a directory|it exists and is not a folder",
                    lambda: (os.remove(path), os.mkdir(path)))
 
     def test_a_link_to_nowhere(self):

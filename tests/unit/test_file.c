@@ -196,8 +196,15 @@ END_TEST
 START_TEST(a_file_in_the_way_is_an_error)
 {
     scratch_write("a", "file");
-    ck_assert(ik_file_make_private_folder(scratch_path("a")).code != IK_ERR_NONE);
-    ck_assert(ik_file_make_private_folder(scratch_path("a/b")).code != IK_ERR_NONE);
+    const char *const paths[] = {scratch_path("a"), scratch_path("a/b")};
+    char message[512];
+    snprintf(message, sizeof(message), "cannot make folder %s: it exists and is not a folder",
+             paths[0]);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        res_t made = ik_file_make_private_folder(paths[i]);
+        ck_assert_int_eq(made.code, IK_ERR_SYSTEM);
+        ck_assert_str_eq(made.message, message);
+    }
 }
 END_TEST
 
