@@ -13,7 +13,7 @@
 res_t ik_config_key_file_check(const char *path)
 {
     struct stat status;
-    if (stat(path, &status) < 0) {
+    if (stat(path, &status) < 0 || !S_ISREG(status.st_mode)) {
         return OK; /* reading it tells why, unless it is missing */
     }
     if ((status.st_mode & 077) != 0) {

@@ -104,11 +104,14 @@ class File(KeysTest):
                 self.assertNotIn(CANARY, done.err + doctor.out + doctor.err)
 
     def test_a_folder_or_a_fifo_in_its_place(self):
-        os.makedirs(self.file, mode=0o700)
-        self.assertIn(self.file, self.ikigai("-p", "hi", status=2).err)
-        os.rmdir(self.file)
+        refusal = f"ikigai: {self.file} is not a regular file\n"
+        for mode in (0o700, 0o755):
+            os.makedirs(self.file)
+            os.chmod(self.file, mode)
+            self.assertEqual(self.ikigai("-p", "hi", status=2).err, refusal)
+            os.rmdir(self.file)
         os.mkfifo(self.file, 0o600)
-        self.assertIn(self.file, self.ikigai("-p", "hi", status=2).err)
+        self.assertEqual(self.ikigai("-p", "hi", status=2).err, refusal)
 
     def test_one_that_cannot_be_read(self):
         if os.getuid() != 0:
