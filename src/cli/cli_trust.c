@@ -1,7 +1,9 @@
 /* `ikigai trust` and `untrust`: grant and revoke trust in what a project adds. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -10,6 +12,14 @@
 #include "cli/cli.h"
 #include "io/foreground.h"
 #include "workspace/project_review.h"
+
+/* A shell variable that is not set must not stand for the current project. */
+static bool is_empty(const ik_cli_args_t *args)
+{
+    return args->count > 0 && args->args[0][0] == '\0';
+}
+
+static const char empty[] = "DIR is empty; leave it out for the current folder";
 
 /* The paths of the given or the current project. */
 static const ik_paths_t *project_paths(ik_cli_t *cli, const ik_cli_args_t *args)
@@ -138,8 +148,18 @@ static int grant(ik_cli_t *cli, const ik_project_review_t *review, bool asks)
 
 static int run_trust(ik_cli_t *cli, const ik_cli_args_t *args)
 {
+    if (is_empty(args)) {
+        return ik_cli_misuse(args->command, empty);
+    }
     const ik_paths_t *paths = project_paths(cli, args);
     bool asks = !ik_cli_args_has(args, "--yes");
+    struct stat status;
+    if (stat(paths->cwd, &status) != 0) {
+        return ik_cli_fail(ik_sprintf(cli->ctx, "%s: %s", paths->cwd, strerror(errno)));
+    }
+    if (!S_ISDIR(status.st_mode)) {
+        return ik_cli_fail(ik_sprintf(cli->ctx, "%s is not a folder", paths->cwd));
+    }
     const ik_project_review_t *review = ik_project_review_create(cli->ctx, paths);
     bool refused;
     const char *obstacle = ik_project_review_obstacle(cli->ctx, paths, review, &refused);
@@ -158,6 +178,9 @@ static int run_trust(ik_cli_t *cli, const ik_cli_args_t *args)
 
 static int run_untrust(ik_cli_t *cli, const ik_cli_args_t *args)
 {
+    if (is_empty(args)) {
+        return ik_cli_misuse(args->command, empty);
+    }
     const ik_paths_t *paths = project_paths(cli, args);
     bool known = false;
     res_t revoked = ik_project_review_revoke(paths, &known);

@@ -113,11 +113,24 @@ class BeforeConsent(TrustTest):
     def test_nothing_to_trust(self):
         self.write("project/.ikigai/tools/readme", "no tool", 0o644)
         self.assertEqual(self.ikigai("tool", "list").err, "")
-        for args in ([], [self.project], [self.path("nowhere")], [self.path("home")]):
+        for args in ([], [self.project], [self.path("home")]):
             with self.subTest(args=args):
                 done = self.ikigai("trust", "--yes", *args, status=1)
                 self.assertIn("There are no tools in ", done.err)
         self.assertFalse(os.path.exists(os.path.join(self.home, "trust.json")))
+
+    def test_a_project_that_does_not_exist(self):
+        missing, file = self.path("missing"), self.write("file")
+        self.assertEqual(self.ikigai("trust", missing, status=1).err,
+                         f"ikigai: {missing}: No such file or directory\n")
+        self.assertEqual(self.ikigai("trust", file, status=1).err, f"ikigai: {file} is not a folder\n")
+
+    def test_an_empty_name_is_not_the_current_project(self):
+        self.canary()
+        for words in (["trust", "--yes", ""], ["untrust", ""]):
+            done = self.ikigai(*words, status=2)
+            self.assertIn("DIR is empty; leave it out for the current folder\n", done.err)
+        self.assertNotIn("canary", self.names())
 
     def test_a_file_in_place_of_the_folder(self):
         self.write("project/.ikigai/tools", "")
