@@ -14,7 +14,6 @@
 #include "base/utf8.h"
 #include "command/command.h"
 #include "io/http.h"
-#include "permission/permission_rules.h"
 #include "provider/provider.h"
 #include "workspace/extension_status.h"
 
@@ -145,6 +144,7 @@ static void check_rules(ik_cli_doctor_t *doctor)
         ik_cli_doctor_complain(doctor, "%s", loaded.message);
         return;
     }
+    doctor->rules = rules;
     size_t count = ik_permission_rules_warnings(rules, &warnings);
     for (size_t i = 0; i < count; i++) {
         ik_cli_doctor_complain(doctor, "%s", warnings[i]);
@@ -278,6 +278,20 @@ static void report_servers(const ik_mcp_t *mcp)
     }
 }
 
+/* Hints, not problems: the tool may belong to another project. */
+static void doubt_rules(const ik_cli_doctor_t *doctor, const ik_tool_registry_t *registry)
+{
+    ik_permission_rule_t rule;
+    for (size_t i = 0; doctor->rules != NULL && ik_permission_rules_at(doctor->rules, i, &rule);
+         i++) {
+        char *doubt = ik_permission_rules_doubt(doctor->cli->ctx, &rule, registry);
+        if (doubt != NULL) {
+            ik_cli_doctor_say("  The rule %s (%s) has no effect: %s", rule.rule, rule.source,
+                              doubt);
+        }
+    }
+}
+
 /* Asks every tool and server for its schemas again, so that the cache hides no problem. */
 static void report_tools(ik_cli_doctor_t *doctor)
 {
@@ -303,6 +317,7 @@ static void report_tools(ik_cli_doctor_t *doctor)
     list_tools(found->registry);
     ik_cli_doctor_say("  Project tools: %s", describe_trust(found->trust));
     report_servers(cli->mcp);
+    doubt_rules(doctor, found->registry);
     if (found->servers_line != NULL) {
         ik_cli_doctor_say("  %s", found->servers_line);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "permission/permission_rules.h"
 #include "provider/models.h"
 
 typedef struct {
@@ -11,6 +12,7 @@ typedef struct {
     json_t *report; /* NULL: lines */
     const ik_models_t *models;
     res_t models_error;
+    const ik_permission_rules_t *rules; /* NULL: they cannot be read */
 } ik_cli_doctor_t;
 
 /* Begins a section. */

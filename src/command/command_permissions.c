@@ -15,12 +15,15 @@ static char *write_out(const void *ctx, const char *rule)
 static void list(ik_command_host_t *host, const ik_command_args_t *args)
 {
     const ik_permission_rules_t *rules = ik_workspace_rules(host->workspace);
+    const ik_tool_registry_t *registry = ik_workspace_shared(host->workspace)->tool_registry;
     ik_permission_rule_t rule;
     size_t count = 0;
     for (; ik_permission_rules_at(rules, count, &rule); count++) {
-        host->screen->print_line(host, ik_sprintf(args, "%zu  %-5s  %s  (%s)", count + 1,
-                                                  ik_permission_rules_list_name(rule.effect),
-                                                  write_out(args, rule.rule), rule.source));
+        char *doubt = registry == NULL ? NULL : ik_permission_rules_doubt(args, &rule, registry);
+        host->screen->print_line(
+            host, ik_sprintf(args, "%zu  %-5s  %s  (%s)%s%s", count + 1,
+                             ik_permission_rules_list_name(rule.effect), write_out(args, rule.rule),
+                             rule.source, doubt == NULL ? "" : "  ", doubt == NULL ? "" : doubt));
     }
     host->screen->print_line(
         host, count == 0 ? "There are no rules. The answer 'a' to a question adds one."

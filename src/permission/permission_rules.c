@@ -85,6 +85,7 @@ bool ik_permission_rules_at(const ik_permission_rules_t *rules, size_t index,
     const ik_permission_entry_t *rule = &rules->list[index];
     *out = (ik_permission_rule_t){.effect = rule->effect,
                                   .rule = rule->text,
+                                  .tool = rule->tool,
                                   .source = rule->source,
                                   .removable = rule->in_user_file};
     return true;

@@ -71,10 +71,15 @@ res_t ik_permission_rules_add(ik_permission_rules_t *rules, const char *rule);
 typedef struct {
     ik_permission_effect_t effect;
     const char *rule;
+    const char *tool;   /* NULL: the rule is "network" */
     const char *source; /* "user", "user, for this project", "project", "--allow" */
     bool removable;     /* it is in the user's file */
 } ik_permission_rule_t;
 bool ik_permission_rules_at(const ik_permission_rules_t *rules, size_t index,
                             ik_permission_rule_t *out);
+/* A hint, on ctx, that the rule names a tool which is not in the registry, as a misspelt one does.
+ * NULL: it is there, or can be the tool of a server that is not asked or not trusted. */
+char *ik_permission_rules_doubt(const void *ctx, const ik_permission_rule_t *rule,
+                                const ik_tool_registry_t *registry);
 /* Removes a rule from the user's file and from force. */
 res_t ik_permission_rules_remove(ik_permission_rules_t *rules, size_t index);

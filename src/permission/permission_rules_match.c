@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/glob_match.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "base/shell_quote.h"
 #include "permission/permission_rules_state.h"
 #include "permission/shell_words.h"
@@ -282,10 +283,9 @@ static char *read_subject(const void *ctx, const ik_permission_call_t *call, siz
 }
 
 /* A rule that denies or asks must not be void because of a capital letter, as in Bash(rm *). */
-static bool is_about_tool(const ik_permission_entry_t *rule, const ik_permission_call_t *call)
+static bool names_tool(ik_permission_effect_t effect, const char *name, const char *tool)
 {
-    return rule->effect == IK_PERMISSION_ALLOW ? strcmp(rule->tool, call->entry->name) == 0
-                                               : strcasecmp(rule->tool, call->entry->name) == 0;
+    return effect == IK_PERMISSION_ALLOW ? strcmp(name, tool) == 0 : strcasecmp(name, tool) == 0;
 }
 
 static bool rule_matches(const ik_permission_rules_t *rules, const ik_permission_entry_t *rule,
@@ -296,7 +296,7 @@ static bool rule_matches(const ik_permission_rules_t *rules, const ik_permission
         return call->extra == IK_PERMISSION_NETWORK ||
                (!allows && call->extra == IK_PERMISSION_ALL);
     }
-    if (!is_about_tool(rule, call)) {
+    if (!names_tool(rule->effect, rule->tool, call->entry->name)) {
         return false;
     }
     if (rule->pattern == NULL) {
@@ -319,7 +319,7 @@ const char *ik_permission_rules_unchecked(const ik_permission_rules_t *rules,
     for (size_t i = 0; i < rules->count; i++) {
         const ik_permission_entry_t *rule = &rules->list[i];
         checked = checked || (rule->effect != IK_PERMISSION_ALLOW && rule->pattern != NULL &&
-                              is_about_tool(rule, call));
+                              names_tool(rule->effect, rule->tool, call->entry->name));
     }
     size_t len;
     char *text = checked ? read_subject(NULL, call, &len) : NULL;
@@ -366,4 +366,24 @@ char *ik_permission_rules_suggest(const void *ctx, const ik_permission_call_t *c
         rule = ik_sprintf(ctx, "%s)", rule);
     }
     return rule;
+}
+
+char *ik_permission_rules_doubt(const void *ctx, const ik_permission_rule_t *rule,
+                                const ik_tool_registry_t *registry)
+{
+    ik_nearest_t nearest;
+    if (rule->tool == NULL || strstr(rule->tool, "__") != NULL) {
+        return NULL;
+    }
+    ik_nearest_init(&nearest, rule->tool, strlen(rule->tool));
+    for (size_t i = 0; i < registry->count; i++) {
+        const char *name = registry->entries[i]->name;
+        if (names_tool(rule->effect, rule->tool, name)) {
+            return NULL;
+        }
+        ik_nearest_offer(&nearest, name);
+    }
+    return ik_sprintf(ctx, "there is no tool %s here%s%s%s", rule->tool,
+                      nearest.found == NULL ? "" : "; did you mean ",
+                      nearest.found == NULL ? "" : nearest.found, nearest.found == NULL ? "" : "?");
 }

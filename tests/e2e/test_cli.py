@@ -844,6 +844,17 @@ class Doctor(IkigaiTest):
                 self.assertIn(refused.removeprefix("ikigai: "), done.out)
                 self.assertTrue(done.out.endswith("\n1 problem found.\n"), done.out)
 
+    def test_rules_about_tools_that_do_not_exist(self):
+        """Hints: the tool may be that of another project, or of a server that does not run."""
+        self.write(os.path.join(self.home, "permissions.json"), json.dumps({
+            "deny": ["bahs(rm *)", "bash(rm *)", "GREP", "deploy"], "allow": ["network", "Bash", "web__fetch"]}),
+            0o600)
+        hints = [line for line in self.ikigai("doctor").out.splitlines() if "The rule" in line]
+        self.assertEqual(hints, [
+            "  The rule bahs(rm *) (user) has no effect: there is no tool bahs here; did you mean bash?",
+            "  The rule deploy (user) has no effect: there is no tool deploy here",
+            "  The rule Bash (user) has no effect: there is no tool Bash here; did you mean bash?"])
+
     def test_project_tools_that_cannot_be_trusted(self):
         self.write(os.path.join(self.project, ".ikigai", "tools", "mine"), tool_script("mine"), 0o755)
         path = self.write(os.path.join(self.home, "trust.json"), "{", 0o600)

@@ -153,10 +153,19 @@ class Questions(QuestionTest):
         mode = os.stat(os.path.join(self.home, "permissions.json")).st_mode
         self.assertEqual(mode & 0o777, 0o600)
         self.enter(t, "/permissions", re.compile(r"1 +allow +bash\(touch file\)"))
+        self.assertNotIn("there is no tool", "\n".join(t.screen()))
         self.enter(t, "/permissions remove 2", "no rule 2")
         self.enter(t, "/permissions remove 1", "Removed")
         self.assertEqual(self.rules()["projects"][project], {"allow": []})
         self.enter(t, "/permissions", "There are no rules")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_a_rule_about_a_tool_that_does_not_exist(self):
+        self.write(os.path.join(self.home, "permissions.json"), '{"deny": ["bahs(rm *)"]}', 0o600)
+        t = self.ready()
+        self.enter(t, "/refresh", "Tools refreshed")
+        self.enter(t, "/permissions", "1  deny   bahs(rm *)  (user)  there is no tool bahs here; did you "
+                                      "mean bash?")
         self.assertEqual(self.leave(t), 0)
 
     def test_control_characters_are_shown_and_are_no_wildcard(self):
