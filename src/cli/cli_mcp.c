@@ -5,6 +5,7 @@
 #include "base/config_server.h"
 #include "base/json_file.h"
 #include "base/print.h"
+#include "base/url_host.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "mcp/mcp_oauth.h"
@@ -296,6 +297,9 @@ static bool add_pair(json_t *object, const char *text, char separator)
     }
     const char *value = at + 1;
     value += separator == ':' ? strspn(value, " \t") : 0;
+    if (separator == ':' && strpbrk(value, "\r\n") != NULL) {
+        return false;
+    }
     char *name = ik_strndup(NULL, text, (size_t)(at - text));
     json_object_set_new(object, name, json_string(value));
     talloc_free(name);
@@ -328,6 +332,8 @@ static json_t *make_entry(ik_cli_t *cli, const ik_cli_args_t *args, const char *
     *fault = NULL;
     if (!are_utf8(args)) {
         *fault = "A server's words and values must be UTF-8, because the configuration is JSON";
+    } else if (is_command && target[strspn(target, " \t\r\n")] == '\0') {
+        *fault = "The command after -- is empty";
     } else if (is_command) {
         json_object_set_new(entry, "command", json_string(target));
         json_object_set_new(entry, "args", json_array());
@@ -339,13 +345,17 @@ static json_t *make_entry(ik_cli_t *cli, const ik_cli_args_t *args, const char *
     } else if (strncmp(target, "http://", 7) == 0 || strncmp(target, "https://", 8) == 0) {
         json_object_set_new(entry, "type", json_string("http"));
         json_object_set_new(entry, "url", json_string(target));
-        *fault = args->count > 2 ? "A URL takes no further words" : NULL;
+        *fault = args->count > 2                      ? "A URL takes no further words"
+                 : strpbrk(target, " \t\r\n") != NULL ? "URL must not contain blanks"
+                 : ik_url_host_find(target).len == 0  ? "URL has no host"
+                                                      : NULL;
     } else {
         *fault = "URL must begin with http:// or https://; a command goes after --";
     }
     for (size_t i = 0; (is_command ? env : headers)[i] != NULL && *fault == NULL; i++) {
         if (!add_pair(pairs, (is_command ? env : headers)[i], is_command ? '=' : ':')) {
-            *fault = is_command ? "--env must be NAME=VALUE" : "--header must be 'NAME: VALUE'";
+            *fault = is_command ? "--env must be NAME=VALUE"
+                                : "--header must be 'NAME: VALUE' in one line";
         }
     }
     if (*fault == NULL && (is_command ? headers[0] != NULL : env[0] != NULL || cwd != NULL)) {

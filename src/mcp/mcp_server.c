@@ -135,6 +135,11 @@ char *ik_mcp_server_expand(const void *ctx, const ik_mcp_server_t *server, const
     return expanded;
 }
 
+static bool is_absent(const char *text)
+{
+    return text == NULL || text[strspn(text, " \t\r\n")] == '\0';
+}
+
 /* Why it cannot be used at all, on ctx; NULL: it can. */
 static char *find_fault(const void *ctx, const ik_mcp_server_t *server)
 {
@@ -143,11 +148,11 @@ static char *find_fault(const void *ctx, const ik_mcp_server_t *server)
         return ik_strdup(ctx, "the transport sse is not supported; use the server's streamable "
                               "HTTP URL");
     }
-    if (config->type == IK_CONFIG_SERVER_STDIO && config->command == NULL) {
-        return ik_strdup(ctx, config->url == NULL ? "its entry has neither command nor url"
-                                                  : "its entry has no command");
+    if (config->type == IK_CONFIG_SERVER_STDIO && is_absent(config->command)) {
+        return ik_strdup(ctx, is_absent(config->url) ? "its entry has neither command nor url"
+                                                     : "its entry has no command");
     }
-    if (config->type == IK_CONFIG_SERVER_HTTP && config->url == NULL) {
+    if (config->type == IK_CONFIG_SERVER_HTTP && is_absent(config->url)) {
         return ik_strdup(ctx, "its entry has no url");
     }
     return NULL;

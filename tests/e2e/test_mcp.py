@@ -524,12 +524,16 @@ class Configuration(McpTest):
 
     def test_entries_of_other_programs(self):
         self.servers(off={"command": "x", "disabled": True}, on={"command": "x", "disabled": False},
-                     web={"httpUrl": "https://example.org/mcp"})
+                     web={"httpUrl": "https://example.org/mcp"}, empty={"command": ""},
+                     blank={"url": " "})
         listed = {s["name"]: s for s in self.ikigai("mcp", "list", "--json").json()}
         self.assertEqual([listed[name]["status"] for name in ("off", "on", "web")],
                          ["disabled", "new", "new"])
         self.assertEqual((listed["web"]["type"], listed["web"]["url"]),
                          ("http", "https://example.org/mcp"))
+        self.assertEqual([(listed[name]["status"], listed[name]["error"]) for name in ("empty", "blank")],
+                         [("failed", "its entry has neither command nor url"),
+                          ("failed", "its entry has no url")])
 
     def test_commands(self):
         self.config('{"max_tool_turns": 9,\n "providers": {}}')
@@ -545,6 +549,20 @@ class Configuration(McpTest):
         for words in (["--", "prog", "\udcff", "x"], ["--", "\udcff"], ["--env", "A=\udcff", "--", "prog"],
                       ["--cwd", "\udcff", "--", "prog"], ["http://example.org/\udcff"]):
             self.assertIn("must be UTF-8", self.ikigai("mcp", "add", "three", *words, status=2).err)
+        for words, said in ((["--", ""], "The command after -- is empty"),
+                            (["--", " \t", "x"], "The command after -- is empty"),
+                            ([""], "URL must begin with http:// or https://"),
+                            ([" "], "URL must begin with http:// or https://"),
+                            (["https://"], "URL has no host"), (["http:///mcp"], "URL has no host"),
+                            (["https://example.org/a b"], "URL must not contain blanks"),
+                            (["https://example.org\n"], "URL must not contain blanks"),
+                            (["https://example.org", "--header", "A: b\nC: d"],
+                             "--header must be 'NAME: VALUE' in one line")):
+            with self.subTest(words=words):
+                self.assertIn(said, self.ikigai("mcp", "add", "three", *words, status=2).err)
+        for name in ("", " ", "a b", "a\nb", "x" * 65):
+            self.assertIn("is not a valid name of a server",
+                          self.ikigai("mcp", "add", name, "--", "prog", status=2).err)
         self.assertEqual(self.read("home/.ikigai/config.json"), before)
         self.ikigai("mcp", "add", "three", "--env", "novalue", "--", "prog", status=2)
         # What the configuration would refuse is not written to it.
