@@ -10,6 +10,7 @@ url, and requests with what was sent to it.
   refusal     the code of the error that calls are refused with: 400; None: they are not refused
   token       the bearer token that is wanted; None: none
   status      the status of every answer
+  bare        the status of every answer to a call, which has no body then
   missing     the scopes that calls are refused for: 403; None: none
   stream      the server has a stream of its own (in the modern era: for those who listen), on which it says three
               times that its tools have changed when `tools_then` takes effect; else it says so in the answer,
@@ -41,11 +42,12 @@ def is_modern(body):
 
 class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
-                 status=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
+                 status=None, bare=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
                  change=None, breaks=0, era_first=False, refusal=None, settles=0,
                  redirect=None):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
+        self.bare = bare
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object", "properties": {
             "text": {"type": "string", "x-mcp-header": "Text"}}}}]
         self.mismatch, self.tools_then = mismatch, tools_then
@@ -125,6 +127,9 @@ class McpHttp:
                 if peer.missing and body["method"] == "tools/call":
                     self.answer(403, WWW_Authenticate='Bearer error="insufficient_scope", '
                                 f'scope="{peer.missing}", error_description="more"')
+                    return
+                if peer.bare and body["method"] == "tools/call":
+                    self.answer(peer.bare)
                     return
                 if body["method"] == "subscriptions/listen" and peer.stream:
                     self.events([ACKNOWLEDGED] if peer.breaks_off() else peer.changes())

@@ -171,10 +171,12 @@ static void on_elicited(void *data, const char *result)
 
 static void fail_refused(call_t *call, const char *error, int64_t code)
 {
-    char *text = ik_sprintf(call, "%" PRId64, code);
     fail(call, IK_MCP_ERROR, error);
-    call->result.envelope =
-        ik_tool_wrap_add_member(call->result.owner, call->result.envelope, "code", text);
+    if (code != 0) {
+        char *text = ik_sprintf(call, "%" PRId64, code);
+        call->result.envelope =
+            ik_tool_wrap_add_member(call->result.owner, call->result.envelope, "code", text);
+    }
     ik_mcp_server_forgive(call->server);
 }
 

@@ -190,8 +190,7 @@ static void take_refusal(stream_t *stream)
     if (find_error(stream, &error)) {
         ik_buffer_append(&message, error.text, error.len);
     } else {
-        ik_buffer_append_format(&message, "{\"code\":-32000,\"message\":\"HTTP status %d\"}",
-                                stream->status);
+        ik_buffer_append_format(&message, "{\"message\":\"HTTP status %d\"}", stream->status);
     }
     ik_buffer_append_byte(&message, '}');
     take_message(stream, message.data, message.len);

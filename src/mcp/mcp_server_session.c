@@ -42,8 +42,9 @@ char *ik_mcp_server_make_params(const void *ctx, const ik_mcp_server_t *server, 
 char *ik_mcp_server_describe_error(const void *ctx, const char *what, const ik_rpc_answer_t *answer)
 {
     char *text = answer->text.len > 0 ? ik_json_decode(ctx, answer->text, NULL) : NULL;
-    return ik_sprintf(ctx, "it refused %s: %.300s (%" PRId64 ")", what, text == NULL ? "" : text,
-                      answer->code);
+    char *code = answer->code == 0 ? NULL : ik_sprintf(ctx, " (%" PRId64 ")", answer->code);
+    return ik_sprintf(ctx, "it refused %s: %.300s%s", what, text == NULL ? "" : text,
+                      code == NULL ? "" : code);
 }
 
 /* Keeps what the server says about itself; result is that of either opening. */

@@ -790,6 +790,18 @@ class Http(McpTest):
         self.assertIn("Not like this", envelope["error"])
         self.assertEqual([len(self.sent_to(peer, m)) for m in ("initialize", "tools/call")], [1, 1])
 
+    def test_a_status_without_an_error_is_shown_as_it_is(self):
+        peer = self.peer(status=422)
+        self.servers(web={"url": peer.url})
+        self.assertEqual(self.ikigai("mcp", "show", "web", "--json", status=1).json()["error"],
+                         "it refused server/discover: HTTP status 422")
+        peer.status = None
+        self.ikigai("mcp", "show", "web")
+        peer.bare = 422
+        envelope = self.run_tool("web__echo", {"text": "x"}, status=1)
+        self.assertEqual((envelope["error_code"], envelope["error"]), ("MCP_ERROR", "HTTP status 422"))
+        self.assertNotIn("code", envelope)
+
     def test_servers_that_cannot_be_used(self):
         closed = self.peer()
         closed.stop()
