@@ -162,7 +162,8 @@ def call(request):
         send({"id": "ping", "method": "ping"})
         respond(request, text("done"))
     elif name == "silent":
-        pass
+        if "muttered" in arguments:
+            write(arguments["muttered"])
     elif name == "dying":
         sys.stderr.write("last words\n")
         sys.stderr.flush()

@@ -407,6 +407,11 @@ static void on_timer(void *data)
     bool over = now >= call->started_ms + call->max_ms;
     char *error =
         ik_tool_wrap_describe_timeout(call, call->name, over ? call->max_ms : call->idle_ms, !over);
+    const char *junk = call->exchange == NULL ? NULL : ik_mcp_exchange_junk(call->exchange);
+    if (junk != NULL) {
+        error = ik_sprintf(call, "%s; its server printed a line that is not a message: %s", error,
+                           junk);
+    }
     if (call->exchange != NULL) {
         ik_mcp_server_give_up(call->server, call->exchange, "timeout");
         call->exchange = NULL;

@@ -107,6 +107,9 @@ typedef struct {
  * connection is gone. Freeing it earlier gives the request up without telling the server. */
 ik_mcp_exchange_t *ik_mcp_server_send(const void *ctx, ik_mcp_server_t *server, const char *method,
                                       const char *members, const ik_mcp_exchange_fns_t *fns);
+/* The beginning of the last line that is not a message and arrived while the request was open: it
+ * may have been meant as the answer. NULL: there was none. */
+const char *ik_mcp_exchange_junk(const ik_mcp_exchange_t *exchange);
 /* Tells the server that the request is given up, and frees it. */
 void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange,
                            const char *reason);

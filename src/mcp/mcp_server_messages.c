@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/url_encode.h"
+#include "base/utf8.h"
 #include "mcp/mcp_elicitation.h"
 #include "mcp/mcp_server_state.h"
 
@@ -59,6 +60,11 @@ ik_mcp_exchange_t *ik_mcp_server_send(const void *ctx, ik_mcp_server_t *server, 
     exchange->call = ik_rpc_call(server->rpc, method, params, on_exchange_answer, exchange);
     talloc_free(params);
     return exchange;
+}
+
+const char *ik_mcp_exchange_junk(const ik_mcp_exchange_t *exchange)
+{
+    return exchange->junk;
 }
 
 void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange, const char *reason)
@@ -243,11 +249,25 @@ static void on_notification(void *data, const char *method, ik_json_span_t param
     }
 }
 
+static char *clean_beginning(const void *ctx, const char *line, size_t len)
+{
+    enum { SHOWN_MAX = 200 };
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED); /* bounded by SHOWN_MAX */
+    ik_buffer_append_text(&text, "");
+    ik_utf8_append_clean(&text, line, ik_utf8_cut(line, len, SHOWN_MAX));
+    return ik_buffer_finish(&text);
+}
+
 static void on_junk(void *data, const char *line, size_t len)
 {
     ik_mcp_server_t *server = data;
     if (line != NULL) {
         ik_mcp_log_add(server->log, "stdout", line, len);
+        for (ik_mcp_exchange_t *each = server->exchanges; each != NULL; each = each->next) {
+            talloc_free(each->junk);
+            each->junk = clean_beginning(each, line, len);
+        }
         return;
     }
     static const char long_line[] = "a message of more than 32 MB was dropped";

@@ -27,6 +27,7 @@ struct ik_mcp_exchange {
     ik_mcp_exchange_t *next;
     ik_rpc_call_t *call;
     int64_t token;
+    char *junk; /* see ik_mcp_exchange_junk */
     ik_mcp_exchange_fns_t fns;
 };
 

@@ -183,6 +183,16 @@ class Calls(McpTest):
         self.assertEqual(cancelled["params"]["requestId"], silent["id"])
         self.assert_nothing_runs()
 
+    def test_what_a_server_printed_instead_of_an_answer(self):
+        turn = self.calls(("s__silent", {"muttered": "Traceback \u00e9" + "x" * 300}), ("s__silent", {}),
+                          servers={"s": self.server(timeout_seconds=1)})
+        muttering, silent = turn.envelopes()
+        self.assertEqual(muttering["error_code"], "TOOL_TIMEOUT")
+        self.assertEqual(muttering["error"],
+                         "Tool 's__silent' timed out after 1 second without progress; its server printed a "
+                         "line that is not a message: Traceback \u00e9" + "x" * 188)
+        self.assertEqual(silent["error"], "Tool 's__silent' timed out after 1 second without progress")
+
     def test_progress_extends_the_idle_time_but_not_the_limit(self):
         turn = self.calls(("s__slow", {"seconds": 0.6, "steps": 3}),
                           ("s__slow", {"seconds": 0.6, "steps": 30}),
