@@ -56,6 +56,20 @@ char *ik_agent_target_describe(const void *ctx, const ik_config_t *config,
     return ik_sprintf(ctx, "%s (%s)", model, source);
 }
 
+char *ik_agent_target_describe_unused_key(const void *ctx, const ik_config_t *config)
+{
+    for (size_t i = 0; i < config->provider_count; i++) {
+        const ik_config_provider_t *provider = config->providers[i];
+        if (provider->api_key != NULL) {
+            return ik_sprintf(ctx,
+                              "There is a key of %s but no model: run ikigai setup, or choose one "
+                              "with -m %s/MODEL.",
+                              provider->name, provider->name);
+        }
+    }
+    return NULL;
+}
+
 res_t ik_agent_target_choose(const void *ctx, const ik_config_t *config, const ik_models_t *models,
                              const char *kept, const ik_target_t **out, char **notice)
 {

@@ -16,6 +16,9 @@ bool ik_agent_target_is_makeshift(const ik_config_t *config, const ik_target_t *
  * offline model, because none is set up. */
 char *ik_agent_target_describe(const void *ctx, const ik_config_t *config,
                                const ik_models_t *models);
+/* How to use a key of a provider that has no default model, a sentence on ctx; NULL: there is none.
+ * For users whose messages the offline model answers although they have a key. */
+char *ik_agent_target_describe_unused_key(const void *ctx, const ik_config_t *config);
 /* One line, on ctx, for each known local model server whose usual port accepts connections, with
  * the command to use it; "": none. */
 char *ik_agent_target_describe_local_servers(const void *ctx);

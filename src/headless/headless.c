@@ -222,10 +222,12 @@ static void on_subagent(headless_t *headless, const ik_workspace_event_t *event)
 
 static void announce_offline(headless_t *headless)
 {
-    fputs("No model is configured, so the offline model answers, which only runs tools.\n"
-          "Run ikigai setup, set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or choose a "
-          "model with -m provider/model.\n",
-          headless->err);
+    const char *unused = ik_agent_target_describe_unused_key(headless, headless->options->config);
+    fprintf(headless->err,
+            "No model is configured, so the offline model answers, which only runs tools.\n%s\n",
+            unused != NULL ? unused
+                           : "Run ikigai setup, set OPENAI_API_KEY, ANTHROPIC_API_KEY or "
+                             "GEMINI_API_KEY, or choose a model with -m provider/model.");
     fputs(ik_agent_target_describe_local_servers(headless), headless->err);
 }
 

@@ -225,9 +225,11 @@ void ik_repl_status_welcome(ik_repl_t *repl, bool offers_setup)
     if (offers_setup) {
         ik_repl_say(repl, IK_ROLE_STRONG, title);
     } else if (ik_workspace_is_makeshift(repl->workspace)) {
-        ik_repl_say(repl, IK_ROLE_DIM,
-                    "ikigai " IKIGAI_VERSION
-                    ", offline. Run ikigai setup or set OPENAI_API_KEY. See /help.");
+        const char *unused = ik_agent_target_describe_unused_key(scratch, repl->options->config);
+        ik_repl_say(
+            repl, IK_ROLE_DIM,
+            ik_sprintf(scratch, "ikigai " IKIGAI_VERSION ", offline. %s See /help.",
+                       unused != NULL ? unused : "Run ikigai setup or set OPENAI_API_KEY."));
     } else if (new_user) {
         ik_repl_say(repl, IK_ROLE_STRONG, title);
         ik_repl_say(repl, IK_ROLE_TEXT,

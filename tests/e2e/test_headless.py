@@ -711,6 +711,12 @@ class Offline(AgentTest):
             self.assertIn(variable, done.err)
         self.assertNotIn(NOTICE, done.out)
 
+    def test_a_key_without_a_default_model_is_named(self):
+        done = self.ikigai("-p", "find *.c", env={"OPENROUTER_API_KEY": "canary"})
+        self.assertIn(f"{NOTICE}, which only runs tools.\nThere is a key of openrouter but no model: run "
+                      "ikigai setup, or choose one with -m openrouter/MODEL.\n", done.err)
+        self.assertNotIn("canary", done.out + done.err)
+
     def test_chosen_it_needs_no_notice(self):
         done = self.ikigai("-p", "run echo hello", "-m", "offline/offline")
         self.assertIn("hello", done.out)
