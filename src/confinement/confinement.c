@@ -91,6 +91,9 @@ static const char *describe_failure(const void *ctx, ik_room_part_t part, int er
         [IK_ROOM_PART_LANDLOCK] = "The kernel has no Landlock",
         [IK_ROOM_PART_SECCOMP] = "The kernel does not allow seccomp filters",
     };
+    if (error == EMFILE) {
+        return "Too few files may be open at a time (ulimit -n)";
+    }
     return ik_sprintf(ctx, "%s (%s)", parts[part], strerror(error));
 }
 
@@ -186,6 +189,14 @@ static void on_trial_made(void *data, int error, ik_room_part_t part, const int 
     confinement->trial_error = error;
     confinement->trial_part = part;
     take_mounts(confinement, mounts, count);
+    /* The kernel drops descriptors that are too many for this process. */
+    size_t copies = confinement->copy_count;
+    while (copies > 0 && confinement->mount_count % copies != 0) {
+        close(confinement->mounts[--confinement->mount_count]);
+    }
+    if (error == 0 && copies <= IK_KEEPER_MAX_MOUNTS && confinement->mount_count < copies) {
+        confinement->trial_error = EMFILE;
+    }
     ik_timer_start(confinement->advance, 0);
 }
 

@@ -631,7 +631,7 @@ static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t l
         setsid();
         result = ik_room_furnish(&room);
         if (result.error == 0 && (room.flags & IK_ROOM_SHARE) != 0) {
-            shared_count = ik_room_share(&room, shared);
+            result = ik_room_share(&room, shared, &shared_count);
         } else if (result.error == 0 && (room.flags & IK_ROOM_TRIAL) == 0) {
             result = ik_room_open(shared);
             shared_count = result.error == 0 ? IK_ROOM_HANDLES : 0;

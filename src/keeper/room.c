@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -472,26 +473,38 @@ ik_room_result_t ik_room_furnish(const ik_room_request_t *request)
     return result;
 }
 
-size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS])
+ik_room_result_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS],
+                               size_t *count)
 {
+    struct rlimit limit = {0};
+    ik_room_result_t result = made;
     step_t *steps = ik_new_array(NULL, step_t, request->count);
     size_t step_count = collect_steps(request, steps);
     size_t copies = 0;
     for (size_t i = 0; i < step_count; i++) {
         copies += steps[i].kind == IK_ROOM_COPY;
     }
-    size_t count = 0;
-    for (size_t set = 0; set < IK_KEEPER_MOUNT_SETS && count + copies <= IK_KEEPER_MAX_MOUNTS;
+    getrlimit(RLIMIT_NOFILE, &limit);   /* cannot fail */
+    size_t most = IK_KEEPER_MAX_MOUNTS; /* then that of further sets */
+    for (size_t set = 0; set < IK_KEEPER_MOUNT_SETS && result.error == 0 && *count + copies <= most;
          set++) {
-        for (size_t i = 0; i < step_count; i++) {
+        most = limit.rlim_cur / 2 < most ? (size_t)limit.rlim_cur / 2 : most;
+        for (size_t i = 0; i < step_count && result.error == 0; i++) {
             if (steps[i].kind == IK_ROOM_COPY) {
-                mounts[count++] =
-                    open_tree(AT_FDCWD, steps[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+                int mount = open_tree(AT_FDCWD, steps[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+                if (mount < 0) {
+                    result = failed(IK_ROOM_PART_MOUNTS);
+                } else {
+                    mounts[(*count)++] = mount;
+                }
             }
         }
     }
+    while (result.error != 0 && *count > 0) {
+        close(mounts[--*count]);
+    }
     talloc_free(steps);
-    return count;
+    return result;
 }
 
 /* --- a room that exists ------------------------------------------------------------------ */

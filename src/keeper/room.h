@@ -27,8 +27,10 @@ ik_room_result_t ik_room_unshare(const ik_room_request_t *request);
 /* In that child: mounts everything, and makes it the root folder. */
 ik_room_result_t ik_room_furnish(const ik_room_request_t *request);
 /* Fills in detached mounts of each IK_ROOM_COPY for other rooms to share, as often as
- * keeper_protocol.h says: a mount can be attached only once. Returns how many. */
-size_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS]);
+ * keeper_protocol.h says: a mount can be attached only once. Where few descriptors are allowed,
+ * they take at most half of them, but are there once. */
+ik_room_result_t ik_room_share(const ik_room_request_t *request, int mounts[IK_KEEPER_MAX_MOUNTS],
+                               size_t *count);
 /* Opens what lets ikigai look at the room and join it later. */
 ik_room_result_t ik_room_open(int handles[IK_ROOM_HANDLES]);
 /* Enters the namespaces of an existing room, whose mount namespace is the only descriptor in

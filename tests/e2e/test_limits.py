@@ -115,6 +115,17 @@ class Descriptors(LimitTest):
                     if done.returncode != 0:
                         self.assertRegex(done.stderr, b"(?i)too many open files")
 
+    def test_few_are_enough_for_a_room(self):
+        words = ("tool", "run", "bash", json.dumps({"command": "echo hi"}))
+        usual = self.run_limited(*words)
+        self.assertIn(b'"output":"hi"', usual.stdout)
+        for count in (64, 128):
+            done = self.run_limited(*words, preexec_fn=limit(resource.RLIMIT_NOFILE, count))
+            self.assertEqual((done.stdout, done.stderr), (usual.stdout, usual.stderr))
+        if usual.stderr == b"":  # full confinement
+            done = self.run_limited(*words, preexec_fn=limit(resource.RLIMIT_NOFILE, 24))
+            self.assertIn(b"partial. Too few files may be open at a time (ulimit -n).", done.stderr)
+
 
 @unittest.skipIf(SANITIZED, "a sanitizer needs more than these limits")
 class Memory(LimitTest):
