@@ -100,7 +100,7 @@ class Limits(IkigaiTest):
 class Rooms(AgentTest):
     def call(self, command, limits, mode):
         run = self.ask([Answer(calls=[Call("bash", {"command": command})]), Answer("Done.")],
-                       config={"limits": limits, "mode": mode})
+                       config={"limits": limits, "mode": mode, "tool_timeout_seconds": 600})
         return run.envelopes()[0]
 
     def test_the_same_in_a_room_and_outside(self):
