@@ -53,9 +53,10 @@ typedef struct crew crew_t;
 typedef struct {
     void *ctx;
     crew_t *crew;
-    component_t *components; /* shared and constant during the walk, as are count and deep */
+    component_t *components; /* shared and constant during the walk, as the next three members */
     size_t count;
     bool deep;           /* some component is ** */
+    bool without_dots;   /* the pattern has ** somewhere, so no wildcard finds . or .. */
     ik_buffer_t path;    /* the current folder: "" or ending in a slash */
     ik_buffer_t records; /* a stack of the listings of the current folders */
     ik_buffer_t text;    /* the paths found */
@@ -150,6 +151,7 @@ static void parse_component(walker_t *w, component_t *c, const char *text, size_
 static void parse_pattern(walker_t *w, const char *pattern)
 {
     size_t leading = strspn(pattern, "/");
+    w->without_dots = strstr(pattern, "**") != NULL;
     ik_buffer_append(&w->path, pattern, leading);
     pattern += leading;
     w->components = ik_new_array(w->ctx, component_t, strlen(pattern) / 2 + 1);
@@ -343,7 +345,7 @@ static void walk_entries(walker_t *w, const set_t *set, size_t from, size_t to)
     set_t next = {.positions = ik_new_array(w->ctx, size_t, w->count)};
     ik_dir_entry_t entry;
     while (ik_dir_list_next(&w->records, &from, to, &entry)) {
-        if (w->deep && ik_dir_list_is_dots(&entry)) {
+        if (w->without_dots && ik_dir_list_is_dots(&entry)) {
             continue;
         }
         next.count = 0;
@@ -466,6 +468,7 @@ static void start_threads(walker_t *w)
         other->components = w->components;
         other->count = w->count;
         other->deep = w->deep;
+        other->without_dots = w->without_dots;
         if (pthread_create(&crew->threads[crew->started], NULL, on_thread, other) != 0) {
             talloc_free(other->ctx);
             return;
