@@ -517,11 +517,12 @@ static void on_end_hooks(void *data, const ik_hook_outcome_t *outcome)
         go_on(turn, outcome);
     } else {
         if (wants) {
+            const char *why =
+                turn->last_word ? "the limit of tool turns is reached"
+                                : ik_sprintf(turn, "it was continued %d times already", GO_ON_MAX);
             notice(turn,
                    ik_sprintf(turn, "The turn ends although the hook %s wants it to go on: %s",
-                              outcome->hook,
-                              turn->last_word ? "the limit of tool turns is reached"
-                                              : "it was continued 5 times already"));
+                              outcome->hook, why));
         }
         end_turn(turn, turn->last_word ? IK_TURN_LIMIT : IK_TURN_END);
     }
