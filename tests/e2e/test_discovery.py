@@ -375,21 +375,24 @@ class Hostile(DiscoveryTest):
             self.assert_failed(name, "the process keeper died", lines)
 
     def test_two_hundred_slow_starters(self):
-        """Two hundred Python programs on a few cores: none is lost. Each has its second, or what a
-        second is on a machine that is busy otherwise."""
-        self.configure(schema_timeout_ms=min(60000, int(1000 * hostile.contention())))
+        """Two hundred Python programs on a few cores: none is lost. Each has its second, or twice
+        what sixteen of them take on a machine that is busy otherwise. If it became busy only after
+        this was measured, they are tried again."""
         for i in range(200):
             hostile.write_program(os.path.join(self.tools, f"t{i}"), f"""#!/usr/bin/python3
 import json, sys
 print(json.dumps({{"name": "t{i}", "description": "slow"}}))
 """)
-        # One second is meant for a machine that does nothing else.
-        begin = time.monotonic()
-        several = [subprocess.Popen(["/usr/bin/python3", "-c", "import json"]) for _ in range(16)]
-        for process in several:
-            process.wait()
-        self.configure(schema_timeout_ms=int(max(1, 2 * (time.monotonic() - begin)) * 1000))
-        tools, lines = self.discover()
+        for _ in range(5):
+            begin = time.monotonic()
+            several = [subprocess.Popen(["/usr/bin/python3", "-c", "import json"])
+                       for _ in range(16)]
+            for process in several:
+                process.wait()
+            self.configure(schema_timeout_ms=int(max(1, 2 * (time.monotonic() - begin)) * 1000))
+            tools, lines = self.discover()
+            if not lines:
+                break
         self.assertEqual(lines, [])
         self.assertEqual(len(tools), 200)
 
