@@ -222,12 +222,14 @@ $(FAST_CLOCK): tests/e2e/fast_clock.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -D_GNU_SOURCE -O2 -Wall -Wextra -fPIC -shared -o $@ $<
 
-.PHONY: unit-tests drivers lint format docs check check-unit promises promises-quick bench bench-peers
+.PHONY: unit-tests drivers benches lint format docs check check-unit promises promises-quick bench bench-peers
 unit-tests: $(UNIT_TESTS) drivers
 drivers: $(DRIVERS) $(FAST_CLOCK)
 $(UNIT_TESTS:%=%.o): | need-check
 RUN := $(PYTHON) tests/run --out $(OUT) --build $(BUILD)
-check: all unit-tests
+# A change must not break the benchmarks, which the tests do not run.
+benches: $(BENCHES)
+check: all unit-tests benches
 	@$(RUN) check
 # The unit tests that need no server, for package builds.
 WITH_SERVER := $(call programs,$(shell grep -ls store_backend.h tests/unit/*.c))
@@ -250,7 +252,7 @@ format:
 # ONLY= selects files by a regular expression: make promises ONLY='_(04|17)_'
 promises promises-quick: all drivers
 	@$(RUN) $(if $(ONLY),-k '$(ONLY)') $@
-bench: all $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick mcp_echo) $(BENCHES)
+bench: all benches $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick mcp_echo)
 	@$(PYTHON) bench/run --out $(OUT)
 # npm installs other agents below $(DEEP)/agents. ikigai is installed there for its size, without
 # debugging symbols, as packages have it.
