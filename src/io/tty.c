@@ -216,11 +216,21 @@ static void drain(ik_tty_t *tty, int patience_ms)
 
 static void go_to_background(ik_tty_t *tty);
 
+static bool has_events(const ik_tty_t *tty, short events)
+{
+    struct pollfd input = {.fd = tty->found.in, .events = POLLIN};
+    return poll(&input, 1, 0) > 0 && (input.revents & events) != 0;
+}
+
 /* An end of file alone may only mean that another program changed the settings. */
 static bool has_hung_up(const ik_tty_t *tty)
 {
-    struct pollfd input = {.fd = tty->found.in, .events = POLLIN};
-    return poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+    return has_events(tty, POLLHUP | POLLERR | POLLNVAL);
+}
+
+bool ik_tty_has_input(const ik_tty_t *tty)
+{
+    return has_events(tty, POLLIN);
 }
 
 static void on_input(void *data)

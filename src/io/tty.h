@@ -49,6 +49,9 @@ void ik_tty_enter(ik_tty_t *tty);
  * Freeing the tty leaves as well. */
 void ik_tty_leave(ik_tty_t *tty, int patience_ms);
 
+/* Whether there is input that on_input has not brought yet. */
+bool ik_tty_has_input(const ik_tty_t *tty);
+
 /* The current size. */
 void ik_tty_size(ik_tty_t *tty, int *columns, int *rows);
 /* The size of a character cell in pixels; false if the terminal does not say. */

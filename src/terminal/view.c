@@ -431,11 +431,14 @@ static void on_key(void *data, const ik_key_t *key)
     }
 }
 
+/* On a busy machine the time passes although the rest of a sequence has arrived. */
 static void on_escape_time(void *data)
 {
     ik_view_t *view = data;
-    ik_decoder_expire(view->decoder);
-    draw(view);
+    if (!ik_tty_has_input(view->tty)) {
+        ik_decoder_expire(view->decoder);
+        draw(view);
+    }
 }
 
 static void on_input(void *data, const char *bytes, size_t len)

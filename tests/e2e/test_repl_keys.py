@@ -5,6 +5,7 @@ import glob
 import os
 import re
 import signal
+import time
 import unittest
 
 import hostile
@@ -28,9 +29,9 @@ def sent_user(request):
 
 class DraftTest(ReplTest):
     def draft(self, t):
-        """The row with the prompt."""
+        """The row with the prompt; there is none while the screen is drawn again."""
         rows = [row for row in t.screen() if row.startswith(">")]
-        return rows[-1]
+        return rows[-1] if rows else ""
 
     def check_draft(self, t, expected):
         t.wait_until(lambda: self.draft(t) == f"> {expected}".rstrip(),
@@ -56,6 +57,27 @@ class DraftTest(ReplTest):
                 t.send(keys + "|")
                 self.check_draft(t, expected)
                 t.close()
+
+    def test_a_sequence_that_arrives_while_the_program_cannot_run(self):
+        """It is still one key when the time for it has passed. On a busy machine the time may pass
+        before the program is stopped; then it is tried again."""
+        t = self.start()
+        for _ in range(20):
+            t.send("one two\x01")
+            self.check_draft(t, "one two")
+            t.send("\x1b")
+            time.sleep(0.01)
+            t.signal(signal.SIGSTOP)
+            time.sleep(0.1)
+            t.send("d|")  # Alt-d
+            t.signal(signal.SIGCONT)
+            t.wait_until(lambda: "|" in self.draft(t), "the last key")
+            if self.draft(t) == "> | two":
+                return
+            self.assertEqual(self.draft(t), "> d|one two")
+            t.send("\x05\x15")
+            self.check_draft(t, "")
+        self.fail("Alt-d is never one key")
 
     def test_new_lines(self):
         t = self.ready([Answer("I see.")])
