@@ -26,8 +26,10 @@ SHOWN = 60  # lines of a finding
 NEW_INPUTS = 1000  # of a quick run, for each target
 HANGS_S = 60  # an input that takes so long does not end; most take less than a millisecond
 FUZZ = os.path.join(ROOT, "tests", "fuzz")
-# Beside the objects of the tree under test, as make has it; they are a link when that is a copy.
-OUR_OBJECTS = os.path.realpath(OBJECTS) if os.path.isdir(OBJECTS) else os.path.join(ROOT, "build/obj")
+# Beside the objects of the tree under test, as make has it; a copy of that has links to them.
+LIBRARY = os.path.join(OBJECTS, "libbase.a")
+OUR_OBJECTS = (os.path.dirname(os.path.realpath(LIBRARY)) if os.path.exists(LIBRARY)
+               else os.path.join(ROOT, "build", "obj"))
 TREE = os.path.join(os.path.dirname(OUR_OBJECTS), "fuzz", "obj")
 FOUND = os.path.join(TREE, "corpus")
 
