@@ -2,6 +2,7 @@
  * `ikigai tool new`: creates a small, working, commented tool for its author to change. The example
  * counts the words of a text; it has a required and an optional parameter and one error.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -123,6 +124,22 @@ static int compile_source(ik_cli_t *cli, const char *source, const char *path)
                                   source, path, source));
 }
 
+/* The shipped tool of that name, which the new one overrides; NULL: there is none. */
+static const char *find_shipped(const ik_cli_t *cli, const char *name)
+{
+    DIR *folder = opendir(cli->paths->system_tools);
+    const char *found = NULL;
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (strcmp(ik_tool_schema_name_of_file(cli->ctx, entry->d_name), name) == 0) {
+            found = ik_sprintf(cli->ctx, "%s/%s", cli->paths->system_tools, entry->d_name);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return found;
+}
+
 static int write_tool(ik_cli_t *cli, const language_t *language, const char *file, const char *name)
 {
     const char *path = ik_sprintf(cli->ctx, "%s/%s", cli->paths->user_tools, file);
@@ -149,7 +166,11 @@ static int write_tool(ik_cli_t *cli, const language_t *language, const char *fil
     }
     int status = compiled ? compile_source(cli, source, path) : IK_CLI_DONE;
     if (status == IK_CLI_DONE) {
+        const char *shipped = find_shipped(cli, name);
         printf("%s is a working tool. Change it, then: ikigai tool check %s\n", source, path);
+        if (shipped != NULL) {
+            printf("It overrides %s (%s) from now on.\n", name, shipped);
+        }
     }
     return status;
 }

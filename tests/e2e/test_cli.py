@@ -593,6 +593,13 @@ class New(IkigaiTest):
                 self.assertEqual(self.read(path), b"precious")
                 self.assertFalse(os.path.exists(path + ".c"))
 
+    def test_a_tool_that_overrides_a_shipped_one_says_so(self):
+        for name, shipped in (("file_read", "file-read"), ("bash", "bash")):
+            with self.subTest(name=name):
+                self.assertIn(f"It overrides {name} ({TOOLS}/{shipped}) from now on.\n",
+                              self.new(name, "sh").out)
+        self.assertNotIn("overrides", self.new("bash-2", "sh").out)
+
     def test_an_existing_source_is_not_overwritten(self):
         source = self.user_tool("mine.c", "precious", 0o600)
         done = self.ikigai("tool", "new", "mine", "--lang", "c", status=1)
