@@ -384,10 +384,14 @@ static bool may_start(const ik_call_batch_t *batch)
             is_parallel(&batch->calls[batch->started - 1]));
 }
 
+/* The result of a call that is denied at once is delivered before the next one starts. */
 static void start_calls(ik_call_batch_t *batch)
 {
-    while (may_start(batch)) {
-        start_call(batch, &batch->calls[batch->started]);
+    bool denied = false;
+    while (!denied && may_start(batch)) {
+        call_t *call = &batch->calls[batch->started];
+        start_call(batch, call);
+        denied = call->result != NULL;
     }
 }
 

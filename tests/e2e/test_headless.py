@@ -205,17 +205,21 @@ class TextOutput(AgentTest):
             "< failed: Tool 'nosuch' not found", "Attempt 2 of 5 in 0.0 s: HTTP 500: Not now."])
 
     def test_a_denied_call_is_named(self):
-        """It does not start, and is shown before its result like any other."""
+        """It does not start, and is shown before its result like any other, however slowly the calls
+        arrive."""
         self.write("project/a.c")
-        done = self.ask_text([Answer(calls=[
-            Call("bash", {"command": "true", "permissions": "network"}),
-            Call("glob", {"pattern": "*.c"}),
-            Call("bash", {"command": "false", "permissions": "all"})]), Answer("Done.")])
-        lines = [re.sub(r"^(< failed: This call).*", r"\1", line) for line in done.err.splitlines()]
-        self.assertEqual(lines, [
-            '> bash(command="true", permissions="network")', "< failed: This call",
-            '> glob(pattern="*.c")', "< 1 file found",
-            '> bash(command="false", permissions="all")', "< failed: This call"])
+        for delay in 0, 0.1:
+            done = self.ask_text([Answer(calls=[
+                Call("bash", {"command": "true", "permissions": "network"}),
+                Call("glob", {"pattern": "*.c"}),
+                Call("bash", {"command": "false", "permissions": "all"})],
+                wire=Wire(delay_event=delay)), Answer("Done.")])
+            lines = [re.sub(r"^(< failed: This call).*", r"\1", line)
+                     for line in done.err.splitlines()]
+            self.assertEqual(lines, [
+                '> bash(command="true", permissions="network")', "< failed: This call",
+                '> glob(pattern="*.c")', "< 1 file found",
+                '> bash(command="false", permissions="all")', "< failed: This call"])
 
     def test_a_retry_without_a_status_or_a_message_of_its_own(self):
         done = self.ask_text([Answer("x", wire=Wire(cut_after=0)), Answer("Done.")])

@@ -340,7 +340,7 @@ END_TEST
 START_TEST(a_denied_call_is_answered_and_not_started)
 {
     start(&(ik_call_gate_t){.decide = deny}, (const char *[]){"bad", "good"}, 2);
-    ck_assert_str_eq(finish(), "started PERMISSION_DENIED {\"n\":1}} ");
+    ck_assert_str_eq(finish(), "PERMISSION_DENIED started {\"n\":1}} ");
 }
 END_TEST
 
