@@ -179,7 +179,8 @@ class McpHttp:
         return self
 
     def changes(self):
-        """The events of the server's own stream, which ends after the last one. The next one says nothing."""
+        """The events of the server's own stream. A legacy one ends after the last event, and the next one
+        says nothing."""
         yield ": open\n\n"
         with self.said:
             self.said.wait_for(lambda: self.changed is True or self.stopped)
@@ -187,6 +188,7 @@ class McpHttp:
         with self.said:
             self.stream, self.changed = "said", None
             self.said.notify_all()
+            self.said.wait_for(lambda: self.era == "legacy" or self.stopped)
 
     def breaks_off(self):
         with self.lock:
