@@ -20,6 +20,7 @@ from terminal_support import MODERN, TerminalTest, pattern_of, without_empty_end
 MODEL = "local/qwen3"
 PROMPT = re.compile(r"^>( |$)", re.M)
 TOO_EARLY = "has to wait until the turn has ended"
+BUSY = "esc to interrupt"  # is shown during a turn
 INPUT = re.compile(r"(>|\[y/N\])( |$)")  # where something can be typed
 
 
@@ -69,6 +70,7 @@ class ReplTest(TerminalTest):
                           env=clean_env(**{"IKIGAI_HOME": self.home, "TERM": "xterm-256color",
                                            **(env or {})}), answers=answers, **options)
         t.wait_for(until)
+        t.wait_answered()
         return t
 
     def ready(self, script=None, *args, **options):
@@ -90,9 +92,10 @@ class ReplTest(TerminalTest):
         return None if len(found) < count else without_empty_end(rows[found[-1] + 1:end])
 
     def enter(self, t, line, until, below=None):
-        """Types a line and Enter, and waits for the text below the row that echoes the line. A
-        command that was entered too early, during a turn, is entered again. Returns the rows below
-        the echo."""
+        """Types a line and Enter, and waits for the text below the row that echoes the line; if that
+        is a message, until the turn is over, which is shortly after its last words appear. A command
+        that was entered too early, during a turn, is entered again. Returns the rows below the
+        echo."""
         pattern = pattern_of(until)
         wanted = re.compile(f"({pattern.pattern})|{TOO_EARLY}", pattern.flags)
         echo = below or (line if line.startswith("/") else f"> {line}")
@@ -102,11 +105,12 @@ class ReplTest(TerminalTest):
             found = t.wait_until(lambda: wanted.search("\n".join(self.below(t, echo, count) or [])),
                                  f"{pattern.pattern!r} below {echo!r}")
             if found[1] is not None:
+                if not line.startswith(("/", "!")):
+                    t.wait_gone(BUSY)
                 return self.below(t, echo, count)
 
     def settle(self, t):
-        """Waits until the turn of the agent on the screen is over, which is shortly after its last
-        words appear."""
+        """Waits until the turn of the agent on the screen is over."""
         while not re.search(r"^\d+ \* .* idle ", "\n".join(self.enter(t, "/agents", " * ")), re.M):
             pass
 

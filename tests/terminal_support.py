@@ -190,15 +190,17 @@ class Terminal:
         return bool(data)
 
     def answer(self):
-        if not self.answers:
-            return
-        questions = re.compile(b"|".join(b"(%s)" % question for question, _ in self.answers))
-        for found in questions.finditer(self.raw, self.answered):
-            self.answered = found.end()
+        for found in self.questions():
             try:
                 self.send(self.answers[found.lastindex - 1][1])
             except (AssertionError, OSError):
-                return  # the program has ended
+                pass  # the program has ended
+            self.answered = found.end()
+
+    def questions(self):
+        """Those that were not answered yet."""
+        known = b"|".join(b"(%s)" % question for question, _ in self.answers or ())
+        return list(re.compile(known).finditer(self.raw, self.answered)) if known else []
 
     def pause_reading(self):
         """Stops reading, as a terminal that hangs does."""
@@ -261,6 +263,10 @@ class Terminal:
         """Waits until the text is no longer on the screen."""
         self.wait_until(lambda: text not in "\n".join(self.screen()), f"end of {text!r}", timeout)
 
+    def wait_answered(self):
+        """Waits until the program's questions are answered; keys come after the answers then."""
+        self.wait_until(lambda: not self.questions(), "answers of the terminal")
+
     def wait_idle(self, quiet=0.3, timeout=PATIENCE):
         """Waits until nothing was printed for that long."""
         self.wait_until(lambda: time.monotonic() - self.last_output >= quiet, "silence", timeout)
@@ -308,7 +314,10 @@ class Terminal:
             _, ready, _ = select.select([], [self.master], [], PATIENCE)
             if not ready:
                 raise AssertionError(f"the program reads no input\n{self.describe()}")
-            data = data[os.write(self.master, data):]
+            try:
+                data = data[os.write(self.master, data):]
+            except BlockingIOError:
+                time.sleep(0.01)  # the reader has sent an answer meanwhile
 
     def paste(self, text):
         self.send(b"\x1b[200~" + text.encode() + b"\x1b[201~")

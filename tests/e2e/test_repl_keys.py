@@ -362,7 +362,7 @@ class SavedDraftTest(ReplTest):
 
     def test_a_draft_survives_a_killed_program(self):
         t = self.ready([Answer("Hello.")])
-        self.say(t, "hi", "Hello.")
+        self.enter(t, "hi", "Hello.")
         t.send("half a thought\x1b\rand another")
         t.wait_until(lambda: "another" in self.saved(), "saved draft")
         self.assertEqual({os.stat(f).st_mode & 0o777 for f in self.drafts()}, {0o600})
@@ -385,7 +385,7 @@ class SavedDraftTest(ReplTest):
 
     def test_plain_mode_prints_a_draft_and_keeps_it(self):
         t = self.ready([Answer("Hello."), Answer("Plain.")])
-        self.say(t, "hi", "Hello.")
+        self.enter(t, "hi", "Hello.")
         t.send("half a thought")
         t.wait_until(lambda: self.saved() == "half a thought", "saved draft")
         t.signal(signal.SIGTERM)

@@ -5,7 +5,7 @@ import os
 import re
 
 from fake_llm import Answer, Call, Usage, Wire
-from repl_support import ReplTest
+from repl_support import BUSY, ReplTest
 from support import IKIGAI, clean_env
 from terminal_support import DA1, DARK, LIGHT, SIMPLE
 
@@ -43,10 +43,11 @@ class ThemeTest(ReplTest):
         return path
 
     def show(self, theme=None, answers=(DARK, DA1), env=None, **options):
-        """A terminal that shows ANSWER."""
+        """A terminal that shows ANSWER, after the turn."""
         self.serve([Answer(ANSWER)], **({} if theme is None else {"theme": theme}))
         t = self.ready(answers=list(answers), env=env, **options)
         self.say(t, "show", re.compile("^End.$", re.M))
+        t.wait_gone(BUSY)
         return t
 
     def colour(self, t, word):

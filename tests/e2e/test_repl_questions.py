@@ -270,6 +270,7 @@ class Questions(QuestionTest):
         while "Allow bash?" not in "\n".join(t.screen()) or len(typed) < 12:
             t.send("y")
             typed += "y"
+            time.sleep(0.02)  # so that they fit into a row
             t.wait_until(lambda: self.made() or f"> {typed}" in "\n".join(t.screen()),
                          f"{len(typed)} letters")
             gate.set()

@@ -115,8 +115,8 @@ class ResumeOptionTest(SessionsTest):
     def test_alone_it_lets_choose(self):
         self.finished([Answer("One."), Answer("Two."), Answer("Three.")], "about apples")
         self.finished(None, "about pears", "Two.")
-        t = self.start(None, "--resume", "--fork", "and what", "else?", **WIDE)
-        t.wait_for("Resume which session?")
+        t = self.start(None, "--resume", "--fork", "and what", "else?", until="Resume which session?",
+                       **WIDE)
         self.assertRegex("\n".join(t.screen()), r"› about pears +\d+s  1 turn  \S+/project  local/qwen3  [0-9a-f]{8}")
         t.send("\x1b[B\r")
         t.wait_for("Three.")

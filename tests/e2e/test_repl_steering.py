@@ -8,7 +8,7 @@ import sqlite3
 import unittest
 
 from fake_llm import Answer, Call, Failure, FakeLLM, Memory, Text, Thinking, Wire
-from repl_support import ReplTest, words_of
+from repl_support import BUSY, ReplTest, words_of
 from support import tool_script
 
 ESC, UP, ALT_ENTER, CTRL_C = "\x1b", "\x1b[A", "\x1b\r", "\x03"
@@ -51,7 +51,7 @@ class SteeringTest(ReplTest):
         t = self.ready([Answer(calls=[call]), *answers], columns=columns)
         t.send("first\r")
         t.wait_until(lambda: os.path.exists(os.path.join(self.dir, "started-wait_here")), "tool")
-        t.wait_for("esc to interrupt")
+        t.wait_for(BUSY)
         return t
 
     def check_draft(self, t, text):
@@ -80,15 +80,15 @@ class RowTest(SteeringTest):
         self.assertNotIn("running", self.status(t))
         self.release()
         t.wait_for("Done.")
-        t.wait_gone("esc to interrupt")
-        self.assertNotIn("esc to interrupt", "\n".join(t.all_rows()))
+        t.wait_gone(BUSY)
+        self.assertNotIn(BUSY, "\n".join(t.all_rows()))
 
     def test_while_the_model_is_silent(self):
         t = self.ready([Answer("Done.", wire=Wire(delay_head=2.5))])
         t.send("go\r")
         self.check_row(t, "Working")
         t.wait_for("Done.")
-        t.wait_gone("esc to interrupt")
+        t.wait_gone(BUSY)
 
     def test_while_it_answers_and_thinks(self):
         t = self.ready([Answer(parts=[Thinking("so " * 60), Text("word " * 60)], fragments=60,
@@ -96,15 +96,15 @@ class RowTest(SteeringTest):
         t.send("go\r")
         self.check_row(t, "Thinking")
         self.check_row(t, "Answering")
-        t.wait_gone("esc to interrupt")
-        self.assertNotIn("esc to interrupt", "\n".join(t.all_rows()))
+        t.wait_gone(BUSY)
+        self.assertNotIn(BUSY, "\n".join(t.all_rows()))
 
     def test_while_a_command_of_the_users_runs(self):
         t = self.ready()
         t.send("!sleep 60\r")
         self.check_row(t, "1 command running")
         t.send(ESC)
-        t.wait_gone("esc to interrupt")
+        t.wait_gone(BUSY)
 
     def test_a_stream_that_stalls(self):
         t = self.ready([Answer("word " * 20, fragments=20, wire=Wire(stall_after=10))])
@@ -120,11 +120,11 @@ class RowTest(SteeringTest):
         for columns in (40, 24, 18):
             with self.subTest(columns=columns):
                 t = self.at_work(Answer("Done."), columns=columns)
-                t.wait_for("esc to interrupt")
+                t.wait_for(BUSY)
                 if columns == 40:
                     t.wait_for(re.compile(r"^\S 1 tool.*… · \d+ s · esc to interrupt$", re.M))
                 self.release()
-                t.wait_gone("esc to interrupt")
+                t.wait_gone(BUSY)
                 self.assertEqual(self.leave(t), 0)
                 for name in ("gate", "started-wait_here"):
                     os.remove(os.path.join(self.dir, name))
@@ -142,7 +142,7 @@ class RowTest(SteeringTest):
     def test_nothing_is_drawn_when_it_is_idle(self):
         t = self.ready([Answer("Done.")])
         self.say(t, "go", "Done.")
-        t.wait_gone("esc to interrupt")
+        t.wait_gone(BUSY)
         t.wait_idle(2.5)
 
 
@@ -178,7 +178,7 @@ class NextTest(SteeringTest):
     def test_without_a_call_it_starts_the_next_turn(self):
         t = self.ready([Answer("One.", wire=Wire(delay_head=1)), Answer("Two.")])
         t.send("first\r")
-        t.wait_for("esc to interrupt")
+        t.wait_for(BUSY)
         t.send("second\r")
         t.wait_for("next: second")
         t.wait_for("Two.")
@@ -233,7 +233,8 @@ class NextTest(SteeringTest):
                     t.wait_for("next: and this")
                     self.release()
                     t.wait_for("Seen.")
-                    self.say(t, "more", "Again.")
+                    t.wait_gone(BUSY)
+                    self.enter(t, "more", "Again.")
                     self.assertIn("and this", llm.requests[1].body.decode())
                     self.assertEqual([r.outcome for r in llm.requests], ["sent"] * 3)
                     self.assertEqual(self.leave(t), 0)
@@ -349,7 +350,7 @@ class EscapeTest(SteeringTest):
         t.send("half" + ESC)
         t.wait_for("interrupted")
         self.check_draft(t, "one\ntwo\nhalf")
-        t.wait_gone("esc to interrupt")
+        t.wait_gone(BUSY)
         self.assertEqual(len(self.llm.requests), 1)
 
     def test_twice_sends_it(self):
@@ -379,7 +380,7 @@ class EscapeTest(SteeringTest):
         t = self.at_work(Answer("Never."))
         t.send("half" + ESC + ESC)
         t.wait_for("interrupted")
-        t.wait_gone("esc to interrupt")
+        t.wait_gone(BUSY)
         self.check_draft(t, "half")
         self.assertEqual(len(self.llm.requests), 1)
 
@@ -390,14 +391,14 @@ class EscapeTest(SteeringTest):
         t.send(ESC)
         self.check_draft(t, "one")
         t.send("x" + ESC)
-        t.wait_gone("esc to interrupt")
+        t.wait_gone(BUSY)
         self.check_draft(t, "onex")
         self.assertEqual(len(self.llm.requests), 1)
 
     def test_a_failure_returns_it_too(self):
         t = self.ready([Failure("bad_request", wire=Wire(delay_head=1))])
         t.send("first\r")
-        t.wait_for("esc to interrupt")
+        t.wait_for(BUSY)
         t.send("one\r")
         t.wait_for("The request is not valid.")
         self.check_draft(t, "one")

@@ -151,7 +151,7 @@ class ModeTest(ViTest):
 
     def test_control_keys_work_in_both_modes(self):
         t = self.ready([Answer("Fine."), Answer("Good.")])
-        self.say(t, "earlier", "Fine.")
+        self.enter(t, "earlier", "Fine.")
         t.send("one\x1b\rtwo")  # Alt-Enter
         self.wait_draft(t, "one\ntwo")
         t.send("\x17\x12earl")  # Ctrl-W, Ctrl-R
@@ -171,8 +171,8 @@ class ModeTest(ViTest):
 
     def test_history(self):
         t = self.ready([Answer("First."), Answer("Second.")])
-        self.say(t, "alpha", "First.")
-        self.say(t, "beta", "Second.")
+        self.enter(t, "alpha", "First.")
+        self.enter(t, "beta", "Second.")
         t.send(ESC + "k")
         self.wait_draft(t, "beta")
         t.send("k")

@@ -5,6 +5,7 @@ made of: one server-sent event each, or the whole of a body that is not a stream
 """
 import fcntl
 import gzip
+import os
 import select
 import socket
 import struct
@@ -15,6 +16,9 @@ from dataclasses import dataclass, field
 from http.client import responses
 from typing import Optional
 
+# Seconds between the words of an answer and its end, to find tests that take the former for the latter.
+LATE_END = float(os.environ.get("FAKE_LLM_LATE_END", "0"))
+END_PIECES = 3  # of most streams: the reason to stop, the usage and the mark of the end
 BLOCK = 1 << 16
 BOMB_BLOCK = 1 << 20
 
@@ -106,9 +110,12 @@ class Sender:
         if self.wire.content_length and self.deflate:
             self.piece(self.joined(pieces))
             return
+        end = len(pieces) - END_PIECES if LATE_END and isinstance(pieces, list) else -1
         for number, piece in enumerate(self.misbehaved(pieces)):
             if number:
                 self.wait(self.wire.delay_event)
+            if number == end:
+                self.wait(LATE_END)
             if self.wire.stall_after == number:
                 self.stall()
             self.piece(self.compressed(piece))
