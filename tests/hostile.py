@@ -125,9 +125,11 @@ def become(env=None, ignore=()):
     os.execve("/bin/sleep", [folder + "/survivor", "300"], os.environ if env is None else env)
 
 def child(code):
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         code()
         os._exit(0)
+    return pid
 
 def stubborn_session():
     os.setsid()
@@ -148,9 +150,9 @@ def stopped():
 
 child(become)
 child(stubborn_session)
-child(daemon)
 child(lambda: become(None, [signal.SIGTERM]))
-child(hidden_daemon)
+for lost in daemon, hidden_daemon:
+    os.waitpid(child(lost), 0)  # only the processes that it left count
 child(stopped)
 while len(os.listdir(ready)) < 7:  # time counts from when the tree stands
     os.write(3, b'{"text":"."}\\n')
