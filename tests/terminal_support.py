@@ -194,7 +194,8 @@ class Terminal:
             try:
                 self.send(self.answers[found.lastindex - 1][1])
             except (AssertionError, OSError):
-                pass  # the program has ended
+                self.answered = len(self.raw)  # the program has ended
+                return
             self.answered = found.end()
 
     def questions(self):
