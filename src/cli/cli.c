@@ -447,6 +447,8 @@ ik_tool_context_t ik_cli_tool_context(const ik_cli_t *cli)
         .config = cli->config,
         .folder = cli->paths->cwd,
         .file_read = ik_sprintf(cli->ctx, "%s/file-read", cli->paths->system_tools),
+        .confinement =
+            cli->config->confinement == IK_CONFIG_CONFINEMENT_OFF ? NULL : cli->confinement,
         .program = cli->paths->program,
         .operations = &ik_host_operations_absent,
     };

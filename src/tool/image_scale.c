@@ -143,8 +143,18 @@ static void on_deliver(void *data)
     scale->on_end(scale->data, NULL, 0);
 }
 
-ik_image_scale_t *ik_image_scale_start(const void *ctx, ik_process_host_t *host, const char *bytes,
-                                       size_t len, ik_image_scale_fn on_end, void *data)
+static void on_room(void *data, ik_process_host_t *room)
+{
+    ik_image_scale_t *scale = data;
+    if (room != NULL) {
+        scale->host = room;
+    }
+    attempt(scale);
+}
+
+ik_image_scale_t *ik_image_scale_start(const void *ctx, ik_process_host_t *host,
+                                       ik_confinement_t *confinement, const char *bytes, size_t len,
+                                       ik_image_scale_fn on_end, void *data)
 {
     ik_image_scale_t *scale = ik_new(ctx, ik_image_scale_t);
     scale->host = host;
@@ -153,6 +163,11 @@ ik_image_scale_t *ik_image_scale_start(const void *ctx, ik_process_host_t *host,
     scale->on_end = on_end;
     scale->data = data;
     scale->deliver = ik_timer_create(scale, ik_process_host_loop(host), on_deliver, scale);
-    attempt(scale);
+    if (confinement == NULL) {
+        attempt(scale);
+    } else {
+        ik_confinement_prepare(scale, confinement, (ik_effects_t){.write = IK_WRITE_NONE}, on_room,
+                               scale);
+    }
     return scale;
 }

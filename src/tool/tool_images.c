@@ -172,7 +172,8 @@ static void check_bytes(ik_tool_images_t *images)
         put_image(images, &facts);
     } else if (checked.code == IK_ERR_LIMIT) {
         images->scale =
-            ik_image_scale_start(images, images->options.host, bytes, len, on_scaled, images);
+            ik_image_scale_start(images, images->options.host, images->options.context->confinement,
+                                 bytes, len, on_scaled, images);
     } else {
         put_error(images, checked.message);
     }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "confinement/confinement.h"
 #include "conversation/message.h"
 #include "io/process.h"
 #include "tool/host_channel.h"
@@ -25,6 +26,7 @@ typedef struct {
     const char *folder;    /* the project, in which the tools run */
     const char *file_read; /* the program that reads files of images; NULL: they are not read */
     const char *images;    /* the folder for blobs of images; NULL: they are checked only */
+    ik_confinement_t *confinement; /* makes the room in which images are scaled; NULL: the host's */
     const ik_tool_editor_t *editor;         /* that has the project open; NULL: none */
     const char *program;                    /* the path of ikigai, for tools with a host channel */
     const ik_host_operations_t *operations; /* what it serves; NULL: there is no host channel */

@@ -179,8 +179,9 @@ static res_t take_bytes(entry_t *entry, const char *path, const char *bytes, siz
     ik_image_t facts;
     entry->excess = ik_image_check(bytes, len, total, &facts);
     if (entry->excess.code == IK_ERR_LIMIT && len == total && ik_image_scale_is_possible()) {
-        entry->scale = ik_image_scale_start(entry, entry->images->workspace->options.host, bytes,
-                                            len, on_scaled, entry);
+        const ik_tool_context_t *context = &entry->images->workspace->shared.tool_context;
+        entry->scale = ik_image_scale_start(entry, context->host, context->confinement, bytes, len,
+                                            on_scaled, entry);
         return OK;
     }
     res_t stored = is_err(&entry->excess) ? entry->excess : store(entry, path, bytes, len);

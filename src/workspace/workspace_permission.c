@@ -204,6 +204,7 @@ void ik_workspace_create_gate(ik_workspace_t *workspace)
                                                                      .config = options->config,
                                                                      .on_fall = on_fall,
                                                                      .data = workspace});
+    workspace->shared.tool_context.confinement = is_off(workspace) ? NULL : workspace->confinement;
 }
 
 res_t ik_workspace_load_permissions(ik_workspace_t *workspace)

@@ -388,7 +388,8 @@ class Scaled(ImageTest):
 
     def program(self, name, body):
         self.write("small.png", PNG)
-        self.write(f"bin/{name}", f"#!/bin/sh\ncat > {self.path('input')}\n{body}\n", 0o755)
+        self.write(f"bin/{name}", f"#!/bin/sh\ncmp -s - {self.path('project', 'large.png')} || "
+                                  f"exit 1\n{body}\n", 0o755)
 
     def scale(self, size=(4000, 3000)):
         self.write("project/large.png", png(*size))
@@ -404,8 +405,22 @@ class Scaled(ImageTest):
             self.assertEqual(entry, {"path": "large.png", "media_type": "image/png", "width": 1,
                                      "height": 1, "bytes": 70, "scaled_from": "4000x3000"})
             self.assertEqual(wire_images.sent(turn.llm.requests[1].json), [PNG])
-            self.assertEqual(self.read("input"), png(4000, 3000))
             os.remove(self.path("bin", name))
+
+    def test_the_program_is_confined(self):
+        """Decoders have faults, so it can write nothing; images of users and tools."""
+        self.program("magick", f"echo x > written\necho x > {self.path('project', 'written')}\n"
+                               f"echo x > {self.path('home', 'written')}\n"
+                               f"cat {self.path('home', '.ssh', 'key')} && exit 1\n"
+                               f"cat {self.path('small.png')}")
+        self.write("home/.ssh/key", "secret")
+        entry, _ = self.scale()
+        self.assertEqual(entry["scaled_from"], "4000x3000")
+        turn = self.ask([Answer("ok")], "--image", "large.png",
+                        env={"PATH": self.path("bin") + ":/usr/bin:/bin"})
+        self.assertEqual(wire_images.sent(turn.llm.requests[0].json), [PNG])
+        for folder in ("project", "home"):
+            self.assertFalse(os.path.exists(self.path(folder, "written")), folder)
 
     def test_a_program_that_fails(self):
         for body in ("exit 1", "echo no image", "head -c 9000000 /dev/zero",
