@@ -103,14 +103,18 @@ static bool on_body(void *data, const char *bytes, size_t len)
         ik_buffer_append(&exchange->error_body, bytes, len);
         return exchange->error_body.dropped == 0; /* the rest of an error body is not needed */
     }
+    const ik_stream_t *stream = exchange->stream;
     exchange->received_ms = ik_clock_now_ms();
-    bool was_done = exchange->stream->done;
-    bool was_terminal = exchange->stream->terminal;
+    bool was_done = stream->done;
+    bool had_ended = ik_stream_has_ended(stream);
     bool more = ik_stream_feed(exchange->stream, bytes, len);
-    if (exchange->stream->done && !was_done) {
+    bool has_ended = ik_stream_has_ended(stream);
+    if (stream->done && !was_done) {
         ik_timer_start(exchange->grace, GRACE_DONE_MS);
-    } else if (exchange->stream->terminal && !was_terminal) {
+    } else if (has_ended && !had_ended) {
         ik_timer_start(exchange->grace, GRACE_TERMINAL_MS);
+    } else if (had_ended && !has_ended) { /* only the end of the response tells */
+        ik_timer_stop(exchange->grace);
     }
     return more;
 }
@@ -128,7 +132,7 @@ static void on_http_end(void *data, const ik_http_end_t *http_end)
                                 body->len > 0 ? body->data : "", body->len, header,
                                 (void *)exchange->head, (int64_t)time(NULL));
         exchange->stream->stop = IK_STOP_ERROR;
-    } else if (!whole && !failed && !exchange->stream->terminal &&
+    } else if (!whole && !failed && !ik_stream_has_ended(exchange->stream) &&
                !ik_stream_is_visible(exchange->stream)) {
         const outcome_t *outcome = &outcomes[http_end->outcome];
         set_error(exchange, outcome->code, http_end->message, outcome->retryable);
@@ -249,7 +253,7 @@ ik_stream_t *ik_exchange_stream(ik_exchange_t *exchange)
 
 int64_t ik_exchange_silent_ms(const ik_exchange_t *exchange)
 {
-    return is_answer(exchange) && !exchange->stream->terminal
+    return is_answer(exchange) && !ik_stream_has_ended(exchange->stream)
                ? ik_clock_now_ms() - exchange->received_ms
                : -1;
 }

@@ -94,6 +94,17 @@ static bool is_done_marker(ik_json_span_t data)
     return data.len == sizeof(marker) - 1 && memcmp(data.text, marker, data.len) == 0;
 }
 
+/* Passes an event to the format and notes what comes after the terminal marker. */
+static void take_event(ik_stream_t *stream, ik_json_span_t value)
+{
+    bool was_terminal = stream->terminal;
+    size_t size = stream->size;
+    size_t items = stream->item_count;
+    stream->target->provider->stream_event(stream, value);
+    stream->overrun =
+        stream->overrun || (was_terminal && (stream->size != size || stream->item_count != items));
+}
+
 static bool on_sse_event(void *user, const char *event, const char *data, size_t len)
 {
     ik_stream_t *stream = user;
@@ -106,7 +117,7 @@ static bool on_sse_event(void *user, const char *event, const char *data, size_t
     if (is_done_marker(trimmed)) {
         stream->terminal = stream->done = true;
     } else if (ik_json_scan(data, len, &value, NULL)) {
-        stream->target->provider->stream_event(stream, value);
+        take_event(stream, value);
         if (is_error && !has_failed(stream)) { /* in a form that the vendor does not use */
             ik_stream_fail(stream, value);
         }
@@ -535,6 +546,9 @@ void ik_stream_finish(ik_stream_t *stream, bool whole)
     } else if (!has_failed(stream) && whole) {
         ik_sse_finish(stream->sse);
     }
+    if (!whole && !ik_stream_has_ended(stream)) {
+        stream->terminal = false;
+    }
     if (!has_failed(stream) && !stream->terminal) {
         stream->stop = IK_STOP_INCOMPLETE;
     }
@@ -553,6 +567,13 @@ void ik_stream_finish(ik_stream_t *stream, bool whole)
     } else {
         ik_buffer_reset(&stream->private_json);
     }
+}
+
+bool ik_stream_has_ended(const ik_stream_t *stream)
+{
+    bool begun = stream->size > 0 || stream->item_count > 0;
+    return stream->terminal &&
+           (stream->done || (!stream->overrun && (begun || stream->stop != IK_STOP_END)));
 }
 
 bool ik_stream_is_visible(const ik_stream_t *stream)

@@ -74,6 +74,7 @@ struct ik_stream {
     ik_usage_t usage;
     ik_stop_t stop;
     bool terminal; /* the format's terminal marker was seen: the answer is complete */
+    bool overrun;  /* more of the answer came after it */
     bool done;     /* the rest of the stream is ignored */
     bool refused;  /* this turn must be left out of later requests */
     /* With IK_STOP_FILTERED and IK_STOP_CUT: the provider's reason, or NULL. */
@@ -113,9 +114,13 @@ ik_stream_t *ik_stream_create(const void *ctx, const ik_target_t *target,
 void ik_stream_begin(ik_stream_t *stream, const char *content_type);
 /* False when the stream has failed and the rest of the response is not needed. */
 bool ik_stream_feed(ik_stream_t *stream, const char *bytes, size_t len);
-/* Ends the stream and settles stop, ids and calls. whole is false when the connection broke. */
+/* Ends the stream and settles stop, ids and calls. whole is false when the connection broke: then
+ * a marker that cannot be believed (ik_stream_has_ended) does not count. */
 void ik_stream_finish(ik_stream_t *stream, bool whole);
 
+/* Whether the terminal marker was seen and can be believed: some servers send it with every event,
+ * or before the answer. */
+bool ik_stream_has_ended(const ik_stream_t *stream);
 /* Whether the answer has text or reasoning that was shown. */
 bool ik_stream_is_visible(const ik_stream_t *stream);
 size_t ik_stream_call_count(const ik_stream_t *stream);

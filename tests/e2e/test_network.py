@@ -9,8 +9,9 @@ import subprocess
 from agent_support import (FORMATS, KEYS, VARIABLES, AgentTest, Running, per_format,
                            sent_tools)
 from fake_llm import Answer, Call, Failure, FakeLLM, Raw, Usage, Wire
-from support import IKIGAI
+from support import IKIGAI, OBJECTS
 
+FAST_CLOCK = os.path.join(OBJECTS, "tests", "e2e", "fast_clock.so")
 SOON = {"retry-after-ms": "1"}
 FINAL = ["bad_request", "auth", "billing", "permission", "not_found", "too_large", "quota"]
 PASSING = ["conflict", "rate_limit", "server", "overloaded", "timeout"]
@@ -316,6 +317,19 @@ class Watchdogs(AgentTest):
         turn = self.ask([Answer("A rather long answer", fragments=8, wire=Wire(delay_event=0.5))],
                         config={"silence_timeout_seconds": 3, "idle_stream_seconds": 3})
         self.assertEqual(turn.text, "A rather long answer")
+
+    def test_a_reason_with_every_chunk_ends_no_answer(self):
+        """An answer that goes on for many seconds after its first reason to stop, by a clock that
+        is faster than the machine's."""
+        day = 24 * 3600
+        asan = f"{os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0"
+        turn = self.ask([Answer("A rather long answer", fragments=8, quirks={"finish_everywhere"},
+                                wire=Wire(delay_event=0.1))],
+                        config={"connect_timeout_seconds": day, "silence_timeout_seconds": day,
+                                "idle_stream_seconds": day},
+                        env={"LD_PRELOAD": FAST_CLOCK, "IKIGAI_FAST_CLOCK": "25",
+                             "ASAN_OPTIONS": asan})
+        self.assertEqual((turn.text, turn.reason), ("A rather long answer", "end_turn"))
 
 
 class Pings:

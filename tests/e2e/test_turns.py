@@ -635,7 +635,8 @@ class LocalOnly(AgentTest):
         for quirk in ("no_index", "index_zero", "no_ids", "empty_ids", "repeat_ids", "whole_calls",
                       "object_arguments", "arguments_first", "interleave", "finish_stop",
                       "finish_empty", "repeat_finish", "no_done", "no_role", "message_field",
-                      "null_choices", "extra_content", "usage_every_chunk"):
+                      "null_choices", "extra_content", "usage_every_chunk",
+                      "finish_everywhere"):
             with self.subTest(quirk):
                 calls = [Call("glob", {"pattern": "*.c"}), Call("glob", {"pattern": "*.h"})]
                 turn = self.ask([Answer("Hm.", calls=calls, fragments=3, quirks={quirk}),

@@ -59,6 +59,7 @@ QUIRKS = {
     "finish_stop": "finish_reason stop although there are calls",
     "finish_empty": "finish_reason is an empty string",
     "repeat_finish": "the chunk with the finish reason comes twice",
+    "finish_everywhere": "every chunk has the finish reason (Gemini, too)",
     "no_done": "no [DONE]",
     "no_usage": "usage is never reported (any API)",
     "usage_with_finish": "usage in the chunk with the finish reason",

@@ -133,6 +133,8 @@ class Chunks:
 
     def delta(self, delta, finish=None, **more):
         field = "message" if "message_field" in self.answer.quirks else "delta"
+        if "finish_everywhere" in self.answer.quirks:
+            finish = finish or FINISH[self.answer.stop]
         choice = {"index": 0, field: delta, "finish_reason": finish}
         if self.ask.dialect == "openai":
             choice["logprobs"] = None

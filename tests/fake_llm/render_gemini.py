@@ -109,6 +109,8 @@ def events(answer, ask, parts):
     out = []
     for fragments in fragment_lists(parts, answer):
         body = {"content": {"parts": fragments, "role": "model"}}
+        if "finish_everywhere" in answer.quirks:
+            body.update(finish_fields(answer))
         out.append(Event(response(answer, ask, body, last=False)))
     last = {"content": {"parts": [{"text": ""}], "role": "model"}}
     if "no_parts" in answer.quirks or answer.stop == "bad_tool_call":

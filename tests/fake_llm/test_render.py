@@ -349,6 +349,7 @@ class Quirks(RenderTest):
         "message_field": ('"message":{', '"delta"'), "null_choices": ('"choices":null', ""),
         "finish_stop": ('"finish_reason":"stop"', '"tool_calls",'),
         "finish_empty": ('"finish_reason":""', ""), "repeat_finish": ("", ""),
+        "finish_everywhere": ("", '"finish_reason":null'),
         "no_done": ("", "[DONE]"), "no_usage": ("", '"usage"'),
         "usage_with_finish": ("", '"choices":[]'), "usage_every_chunk": ("", '"usage":null'),
     }
@@ -409,6 +410,7 @@ class Quirks(RenderTest):
                 ("gemini", "no_ids", "functionCall", '"id"'),
                 ("gemini", "no_parts", '"content":{"role":"model"}', ""),
                 ("gemini", "no_content", '[{"finishReason"', ""),
+                ("gemini", "finish_everywhere", '"finishReason"', '}],"role":"model"},"index"'),
                 ("gemini", "no_usage", "candidates", "usageMetadata")]:
             with self.subTest(format, quirk=quirk):
                 data = self.stream(format, full(quirks={quirk})).decode()

@@ -188,6 +188,27 @@ class Ends(ChatTest):
         got = self.stream([chunk({"content": "x"}), calls(fragment("t", "{}", id="x"))])
         self.assertEqual((got["text"], got["stop"], got["tool_calls"]), ("x", "incomplete", []))
 
+    def test_a_reason_with_every_chunk_is_not_an_end(self):
+        """Only a whole response tells whether all of the answer came."""
+        for reason in ("stop", ""):
+            with self.subTest(reason=reason):
+                parts = [chunk({"role": "assistant", "content": ""}, reason),
+                         chunk({"content": "a"}, reason), chunk({"content": "b"}, reason)]
+                whole, broken = self.stream(parts), self.stream(parts, broken=1)
+                self.assertEqual((whole["text"], whole["stop"]), ("ab", "end"))
+                self.assertEqual((broken["text"], broken["stop"]), ("ab", "incomplete"))
+                self.assertEqual(self.stream(parts[:1], broken=1)["stop"], "incomplete")
+                self.assertEqual(self.stream([*parts, DONE], broken=1)["stop"], "end")
+                cut = self.stream([*parts, calls(fragment("t", "{}", id="x"), finish=reason)],
+                                  broken=1)
+                self.assertEqual((cut["stop"], cut["tool_calls"]), ("incomplete", []))
+
+    def test_what_may_follow_the_end(self):
+        parts = [chunk({"content": "a"}), chunk(finish="stop"), chunk({"content": ""}, "stop"),
+                 {"choices": [], "usage": {"prompt_tokens": 1}}]
+        got = self.stream(parts, broken=1)
+        self.assertEqual((got["text"], got["stop"], got["usage"]), ("a", "end", {"in": 1}))
+
     def test_events_without_data_keep_the_connection_alive(self):
         got = self.stream("data:\n\n" + "data: \t\n\n".join(
             f"data: {json.dumps(c)}\n\n" for c in (chunk({"content": "a"}), chunk({"content": "b"}, "stop")))

@@ -372,6 +372,11 @@ class Stream(ProviderTest):
         self.assertEqual(self.stream([{"candidates": [{"finishReason": ""}]}])["stop"],
                          "incomplete")
 
+    def test_a_reason_with_every_chunk_is_not_an_end(self):
+        parts = [chunk({"text": "a"}, finish="STOP"), chunk({"text": "b"}, finish="STOP")]
+        self.assert_result(self.stream(parts), {"text": "ab", "stop": "end"})
+        self.assert_result(self.stream(parts, broken=1), {"text": "ab", "stop": "incomplete"})
+
     def test_it_goes_on_where_it_was_cut(self):
         got = self.stream([chunk({"text": "a"}, continuationToken="t1"),
                            chunk({"text": "b"}, finish="CONTINUATION", continuationToken="t2")])
