@@ -119,6 +119,22 @@ static bool on_body(void *data, const char *bytes, size_t len)
     return more;
 }
 
+/* Whether the server has refused the request. Status and headers say so, whatever becomes of the
+ * body. */
+static bool is_refusal(const ik_exchange_t *exchange)
+{
+    return exchange->head != NULL && !is_answer(exchange);
+}
+
+static void set_refusal(ik_exchange_t *exchange)
+{
+    const ik_buffer_t *body = &exchange->error_body;
+    ik_provider_error_parse(&exchange->stream->error, ik_http_head_status(exchange->head),
+                            body->len > 0 ? body->data : "", body->len, header,
+                            (void *)exchange->head, (int64_t)time(NULL));
+    exchange->stream->stop = IK_STOP_ERROR;
+}
+
 static void on_http_end(void *data, const ik_http_end_t *http_end)
 {
     ik_exchange_t *exchange = data;
@@ -126,12 +142,8 @@ static void on_http_end(void *data, const ik_http_end_t *http_end)
     ik_timer_stop(exchange->grace);
     bool failed = exchange->stream->error.fault != IK_FAULT_NONE;
     bool whole = http_end->outcome == IK_HTTP_DONE;
-    if ((whole || exchange->error_body.dropped > 0) && !is_answer(exchange)) {
-        const ik_buffer_t *body = &exchange->error_body;
-        ik_provider_error_parse(&exchange->stream->error, ik_http_head_status(exchange->head),
-                                body->len > 0 ? body->data : "", body->len, header,
-                                (void *)exchange->head, (int64_t)time(NULL));
-        exchange->stream->stop = IK_STOP_ERROR;
+    if (is_refusal(exchange)) {
+        set_refusal(exchange);
     } else if (!whole && !failed && !ik_stream_has_ended(exchange->stream) &&
                !ik_stream_is_visible(exchange->stream)) {
         const outcome_t *outcome = &outcomes[http_end->outcome];
@@ -174,10 +186,12 @@ static void on_idle(void *data)
         watch_idle(exchange);
         return;
     }
-    TALLOC_FREE(exchange->http);
-    if (!ik_stream_is_visible(exchange->stream)) {
+    if (is_refusal(exchange)) {
+        set_refusal(exchange); /* before the request goes, and its head with it */
+    } else if (!ik_stream_is_visible(exchange->stream)) {
         set_error(exchange, "idle", "the server sent only keep-alive events for too long", true);
     }
+    TALLOC_FREE(exchange->http);
     end(exchange, false);
 }
 

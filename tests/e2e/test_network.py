@@ -222,6 +222,24 @@ class Connections(AgentTest):
                 turn = self.ask([Answer("Never said.", wire=wire), Answer("Said.")])
                 self.assertEqual((turn.text, len(turn.of("retry"))), ("Said.", 1))
 
+    def test_a_refusal_without_all_of_its_body(self):
+        """Its status and headers count, whatever becomes of the body."""
+        for wire in (Wire(cut_after=0), Wire(cut_after=10), Wire(chunk=4, cut_after=9),
+                     Wire(stall_after=0)):
+            with self.subTest(wire=wire):
+                turn = self.ask([Failure("auth", wire=wire)], status=1,
+                                config={"silence_timeout_seconds": 1})
+                self.assertEqual((turn.of("retry"), len(turn.llm.requests)), ([], 1))
+                self.assertIn("401", turn.error[1])
+                self.assertIn("OPENAI_API_KEY", turn.error[1])
+        late = Failure("rate_limit", headers={"retry-after": "120"}, wire=Wire(cut_after=10))
+        turn = self.ask([late], status=1)
+        self.assertEqual((turn.of("retry"), len(turn.llm.requests)), ([], 1))
+        self.assertIn("120 s", turn.error[1])
+        soon = Failure("overloaded", headers=SOON, wire=Wire(cut_after=10))
+        turn = self.ask([soon, Answer("Done.")])
+        self.assertEqual((turn.text, [e["delay_ms"] for e in turn.of("retry")]), ("Done.", [1]))
+
     def test_closed_between_turns_without_a_word(self):
         """Between two requests a server may close at any time: that is no failure."""
         quiet = Wire(close=True, headers={"connection": None})
