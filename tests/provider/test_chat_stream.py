@@ -74,6 +74,23 @@ class Slots(ChatTest):
                             calls(fragment("b", {"y": 3}, index=0)))
         self.assert_calls(got, ("a", {"x": 1}), ("a", {"x": 2}), ("b", {"y": 3}))
 
+    def test_same_id_second_whole_call(self):
+        """Two calls under one id are two; one that comes twice is one."""
+        for more in ({"id": "x", "index": 0}, {"id": "x"}):
+            with self.subTest(**more):
+                got = self.finished(calls(fragment("a", '{"x":1}', **more)),
+                                    calls(fragment("a", '{"x":2}', **more)),
+                                    calls(fragment("b", {"x": 2}, **more)))
+                self.assert_calls(got, ("a", {"x": 1}), ("a", {"x": 2}), ("b", {"x": 2}))
+                self.assertEqual([c["id"] for c in got["tool_calls"]], ["x", "@1", "@2"])
+                got = self.finished(calls(fragment("a", '{"x":1}', **more),
+                                          fragment("a", '{"x":1}', **more)),
+                                    calls(fragment("b", "{}", id="y")))
+                self.assert_calls(got, ("a", {"x": 1}), ("b", {}))
+                got = self.finished(calls(fragment("a", '{"x"', **more)),
+                                    calls(fragment("a", ':{}}', **more)))
+                self.assert_calls(got, ("a", {"x": {}}))
+
     def test_same_id_other_index(self):
         got = self.finished(calls(fragment("a", '{"x":1}', id="call", index=0)),
                             calls(fragment("b", '{"y":2}', id="call", index=1)))

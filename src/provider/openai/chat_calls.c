@@ -7,9 +7,13 @@
  *   with a name only  a new one
  *   with none         the last one
  *
+ * A second complete call opens a new call although its id is the same, unless it repeats the first.
+ *
  * The position inside tool_calls is never an index.
  */
 #include "provider/openai/chat_calls.h"
+
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -114,6 +118,21 @@ static slot_t *find_without_index(const ik_chat_calls_t *calls, const fragment_t
     return calls->slots[calls->count - 1];
 }
 
+/* Whether a fragment of the slot's id is a complete call like the one that it has: a server sends
+ * the call once more. */
+static bool is_repetition(const slot_t *slot, const fragment_t *fragment)
+{
+    const ik_buffer_t *known = &slot->call->arguments;
+    size_t len = fragment->arguments.len;
+    char *text = ik_json_is(fragment->arguments, IK_JSON_STRING)
+                     ? ik_json_decode(NULL, fragment->arguments, &len)
+                     : ik_strndup(NULL, fragment->arguments.text, len);
+    bool same = ik_json_key_is(fragment->name, slot->call->name.data) && len == known->len &&
+                memcmp(text, known->data, len) == 0;
+    talloc_free(text);
+    return same;
+}
+
 /* --- filling it ---------------------------------------------------------------------------- */
 
 /* NULL, and the stream has failed, when there are too many. */
@@ -175,6 +194,13 @@ void ik_chat_calls_add(ik_chat_calls_t *calls, ik_json_span_t fragment)
                          .extra = values[3]};
     slot_t *slot =
         parsed.index >= 0 ? find_with_index(calls, &parsed) : find_without_index(calls, &parsed);
+    if (slot != NULL && ik_json_has_text(parsed.id) && is_second_call(slot, &parsed)) {
+        if (is_repetition(slot, &parsed)) {
+            parsed.arguments = (ik_json_span_t){0};
+        } else {
+            slot = NULL;
+        }
+    }
     slot = slot == NULL ? open_slot(calls, parsed.index) : slot;
     if (slot != NULL) {
         fill(calls, slot, &parsed);
