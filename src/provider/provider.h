@@ -78,6 +78,9 @@ struct ik_provider {
      * back without it. */
     bool signs_calls;
     bool refuses_animation;
+    /* [DONE] is its terminal marker. Proxies add it to streams of the others, even to one that was
+     * cut off. */
+    bool ends_with_done;
 
     /* --- request to bytes. The body is an object whose last member is the list of messages: */
 

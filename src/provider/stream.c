@@ -115,7 +115,9 @@ static bool on_sse_event(void *user, const char *event, const char *data, size_t
         return true; /* an event without data keeps the connection alive */
     }
     if (is_done_marker(trimmed)) {
-        stream->terminal = stream->done = true;
+        bool stopped = stream->stop != IK_STOP_NONE; /* the format's own reason was given */
+        stream->done = true;
+        stream->terminal = stream->terminal || stopped || stream->target->provider->ends_with_done;
     } else if (ik_json_scan(data, len, &value, NULL)) {
         take_event(stream, value);
         if (is_error && !has_failed(stream)) { /* in a form that the vendor does not use */

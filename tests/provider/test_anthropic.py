@@ -302,6 +302,14 @@ class Stream(ProviderTest):
             self.assertIsNone(got["replay"])
         self.assertEqual(self.stream(whole)["stop"], "tool_use")
 
+    def test_done_is_an_end_only_after_a_reason(self):
+        """Proxies write it after a stream that was cut off, too."""
+        whole = [BEGIN, *text(0, "I will"), *tool(1, '{"a":1}'), *end("tool_use")]
+        self.assertEqual(self.stream([*whole, "[DONE]"])["stop"], "tool_use")
+        self.assertEqual(self.stream([*whole[:-1], "[DONE]"])["stop"], "tool_use")
+        got = self.stream([*whole[:-2], "[DONE]"])
+        self.assertEqual((got["stop"], got["text"], got["tool_calls"]), ("incomplete", "I will", []))
+
     def test_input_comes_in_pieces_or_at_once(self):
         given = [start(0, {"type": "tool_use", "id": "i", "name": "n", "input": {"a": 1}})]
         for blocks, args in [(tool(0, "", '{"p', '":"\u00fc', '"}'), {"p": "\u00fc"}),

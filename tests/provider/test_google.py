@@ -371,6 +371,10 @@ class Stream(ProviderTest):
         self.assert_result(got, {"text": "I will", "stop": "incomplete"})
         self.assertEqual(self.stream([{"candidates": [{"finishReason": ""}]}])["stop"],
                          "incomplete")
+        got = self.stream([chunk({"text": "I will"}), chunk(function()), "[DONE]"])
+        self.assert_result(got, {"text": "I will", "stop": "incomplete"})
+        self.assertEqual(self.stream([chunk(function(), finish="STOP"), "[DONE]"])["stop"],
+                         "tool_use")
 
     def test_a_reason_with_every_chunk_is_not_an_end(self):
         parts = [chunk({"text": "a"}, finish="STOP"), chunk({"text": "b"}, finish="STOP")]

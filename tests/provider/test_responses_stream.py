@@ -325,6 +325,14 @@ class Ends(ResponsesTest):
         got = self.stream([done(0, message("Hi")), completed(), "[DONE]"])
         self.assertEqual(got["stop"], "end")
 
+    def test_done_is_no_end(self):
+        """Proxies write it after a stream that was cut off, too."""
+        items = [done(0, message("Hi")), done(1, call("{}"))]
+        for more in ({}, {"broken": 1}):
+            got = self.stream([*items, "[DONE]"], **more)
+            self.assertEqual((got["text"], got["stop"], got["tool_calls"]),
+                             ("Hi", "incomplete", []))
+
     def test_failed(self):
         got = self.stream([event("response.failed", response={
             "status": "failed", "error": {"code": "server_error", "message": "boom"}})])

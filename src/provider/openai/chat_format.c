@@ -356,6 +356,7 @@ const ik_provider_t ik_provider_chat = {
     .reasoning_is_separate = true,
     .takes_any_id = true,
     .refuses_animation = true,
+    .ends_with_done = true,
     .format_url = format_url,
     .format_headers = ik_openai_endpoint_headers,
     .format_tools = format_tools,
