@@ -166,6 +166,15 @@ static const text_rule_t text_rules[] = {
     {IK_FAULT_OVERFLOW, {"input token count", "exceeds the maximum"}},
     {IK_FAULT_OVERFLOW, {"context size", "exceed"}},
     {IK_FAULT_OVERFLOW, {"maximum context length"}},
+    {IK_FAULT_OVERFLOW, {"context length", "exceed"}},       /* Ollama */
+    {IK_FAULT_OVERFLOW, {"context length", "longer than"}},  /* SGLang, Together */
+    {IK_FAULT_OVERFLOW, {"context length", "greater than"}}, /* LM Studio; so is the next one */
+    {IK_FAULT_OVERFLOW, {"context length", " only "}},
+    {IK_FAULT_OVERFLOW, {"maximum model length"}},         /* vLLM */
+    {IK_FAULT_OVERFLOW, {"maximum prompt length"}},        /* xAI */
+    {IK_FAULT_OVERFLOW, {"model token limit", "exceed"}},  /* Moonshot */
+    {IK_FAULT_OVERFLOW, {"maximum allowed input length"}}, /* OpenRouter */
+    {IK_FAULT_OVERFLOW, {"input is too long"}},            /* Bedrock, behind a gateway */
     {IK_FAULT_OVERFLOW, {"context window"}},
     {IK_FAULT_OVERFLOW, {"too many tokens"}},
     {IK_FAULT_IMAGES, {"support image"}},
