@@ -147,7 +147,7 @@ static void on_http_end(void *data, const ik_http_end_t *http_end)
     } else if (!whole && !failed && !ik_stream_has_ended(exchange->stream) &&
                !ik_stream_is_visible(exchange->stream)) {
         const outcome_t *outcome = &outcomes[http_end->outcome];
-        set_error(exchange, outcome->code, http_end->message, outcome->retryable);
+        set_error(exchange, outcome->code, http_end->message, outcome->retryable || http_end->cut);
     }
     end(exchange, whole);
 }

@@ -143,7 +143,8 @@ static void end(transfer_t *transfer, const ik_http_failure_t *failure)
     ik_http_end_t result = {.outcome = failure->outcome,
                             .message = ik_http_failure_describe(transfer, curl, failure),
                             .answered = transfer->answered,
-                            .new_connection = connects > 0};
+                            .new_connection = connects > 0,
+                            .cut = ik_http_failure_is_cut(failure)};
     release(transfer);
     transfer->ended = true;
     transfer->options.on_end(transfer->options.data, &result);

@@ -49,6 +49,7 @@ typedef struct {
     const char *message; /* one line for the user; NULL when DONE */
     bool answered;       /* on_head was called */
     bool new_connection; /* no connection of an earlier request was reused */
+    bool cut;            /* with TLS: the connection was lost, which another attempt may cure */
 } ik_http_end_t;
 
 /* Strings and headers are copied; the parts' bytes must stay valid until on_end. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 static bool is_about_tls(CURLcode code)
 {
@@ -46,6 +47,20 @@ ik_http_outcome_t ik_http_failure_outcome(CURLcode code, bool sent)
         return IK_HTTP_NO_CONNECTION;
     }
     return IK_HTTP_BROKEN;
+}
+
+/* libcurl has one code for all that goes wrong in a handshake; only its words tell. Those of
+ * OpenSSL come first, the last are of GnuTLS. */
+bool ik_http_failure_is_cut(const ik_http_failure_t *failure)
+{
+    static const char *const words[] = {"SSL_ERROR_SYSCALL",       "unexpected eof",
+                                        "Connection reset",        "Broken pipe",
+                                        "non-properly terminated", "pull function"};
+    bool cut = false;
+    for (size_t i = 0; failure->outcome == IK_HTTP_TLS && i < IK_LENGTH(words); i++) {
+        cut = cut || strstr(failure->detail, words[i]) != NULL;
+    }
+    return cut;
 }
 
 /* "host:port", as libcurl parses the URL. */

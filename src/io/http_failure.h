@@ -21,6 +21,9 @@ typedef struct {
 /* Maps libcurl's code. sent: a connection existed and the request was being sent. */
 ik_http_outcome_t ik_http_failure_outcome(CURLcode code, bool sent);
 
+/* Whether the connection was lost while it was being secured, rather than refused. */
+bool ik_http_failure_is_cut(const ik_http_failure_t *failure);
+
 /* One line; NULL for DONE. curl may be NULL only when UNAVAILABLE. */
 char *ik_http_failure_describe(const void *ctx, const ik_curl_library_t *curl,
                                const ik_http_failure_t *failure);

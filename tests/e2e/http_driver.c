@@ -185,6 +185,7 @@ static void on_end(void *data, const ik_http_end_t *end)
     set(exchange->report, "message",
         end->message == NULL ? json_null() : json_string(end->message));
     set(exchange->report, "new_connection", json_boolean(end->new_connection));
+    set(exchange->report, "cut", json_boolean(end->cut));
     act(exchange, "on_end");
     if (exchange->request != NULL) { /* or it was freed just now */
         release(exchange);

@@ -697,6 +697,7 @@ class Tls(DriverTest):
     def test_a_certificate_nobody_trusts(self):
         server = self.serve(context=self.context)
         report = self.fails("TLS", "certificate", server.url("/", "https"), parts=[KEY])
+        self.assertFalse(report["cut"])
         self.assertIn(f"127.0.0.1:{server.port}", report["message"])
         self.assertEqual(server.requests, [])
 
@@ -762,8 +763,13 @@ class Tls(DriverTest):
         def handle(connection):
             connection.read(1)
             connection.send("HTTP/1.1 400 Bad Request\r\n\r\n")
-        self.fails("TLS", "", self.serve(handle).url("/", "https"))
-        self.fails("TLS", "", self.serve(lambda c: c.read(1)).url("/", "https"))
+        report = self.fails("TLS", "", self.serve(handle).url("/", "https"))
+        self.assertFalse(report["cut"])
+
+    def test_lost_in_the_handshake(self):
+        for handle in (lambda c: c.read(1), lambda c: c.read(1) and c.reset()):
+            report = self.fails("TLS", "", self.serve(handle).url("/", "https"))
+            self.assertTrue(report["cut"], report)
 
     def test_tunnel(self):
         """The proxy learns the host and nothing else, and its answer is not the response."""

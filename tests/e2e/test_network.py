@@ -216,6 +216,23 @@ class Connections(AgentTest):
             turn = run.finish()
             self.assertEqual((turn.status, turn.text, llm.problems), (0, "There.", []))
 
+    def test_lost_while_it_is_secured(self):
+        """An encrypted connection that breaks in its handshake is tried again."""
+        sock, port = self.port()
+        sock.listen()
+        self.config({"providers": {"local": {"type": "openai",
+                                             "base_url": f"https://127.0.0.1:{port}/v1"}}})
+        process = subprocess.Popen([IKIGAI, "-p", "Go", "--json", "-m", "local/x"],
+                                   cwd=self.project, env=self.env(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.put_down, process)
+        connection = sock.accept()[0]
+        connection.recv(1)
+        connection.close()
+        retry = Running(process, None).wait_for_type("retry")
+        self.assertEqual(retry["code"], "network")
+        self.assertIn("secure", retry["message"])
+
     def test_lost_before_any_word(self):
         for wire in (Wire(garbage_head=b""), Wire(cut_after=0), Wire(cut_after=1, reset=True)):
             with self.subTest(wire=wire):
