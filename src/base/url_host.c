@@ -23,6 +23,18 @@ bool ik_url_host_is(ik_url_host_t host, const char *name)
     return host.len == strlen(name) && strncasecmp(host.text, name, host.len) == 0;
 }
 
+char *ik_url_host_append(const void *ctx, const char *url, const char *path)
+{
+    size_t len = strcspn(url, "?#");
+    const char *query = url[len] == '?' ? url + len + 1 : "";
+    size_t query_len = strcspn(query, "#");
+    const char *separator = query_len == 0 ? "" : strchr(path, '?') == NULL ? "?" : "&";
+    while (len > 0 && url[len - 1] == '/') {
+        len--;
+    }
+    return ik_sprintf(ctx, "%.*s%s%s%.*s", (int)len, url, path, separator, (int)query_len, query);
+}
+
 char *ik_url_host_redirect(const void *ctx, const char *url, const char *location)
 {
     size_t origin = (size_t)(ik_url_host_find(url).end - url);

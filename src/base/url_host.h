@@ -20,6 +20,9 @@ typedef struct {
 ik_url_host_t ik_url_host_find(const char *url);
 /* Compares without regard to case. */
 bool ik_url_host_is(ik_url_host_t host, const char *name);
+/* The URL with a path behind its own, on ctx. Its query follows the path, and that of the path, if
+ * it has one; a fragment is left out, since it is never sent. */
+char *ik_url_host_append(const void *ctx, const char *url, const char *path);
 /* Where a redirect from url leads, on ctx; NULL: to another scheme, host or port, to a path that is
  * relative to that of url, or nowhere. location is the header of that name; NULL: there is none. */
 char *ik_url_host_redirect(const void *ctx, const char *url, const char *location);

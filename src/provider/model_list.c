@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/invisible.h"
 #include "base/json.h"
+#include "base/url_host.h"
 #include "base/utf8.h"
 #include "provider/request.h"
 
@@ -26,7 +27,7 @@ char *ik_model_list_format_url(const void *ctx, const ik_config_provider_t *prov
         /* The plain list is public and would accept every key. */
         path = "/models/user";
     }
-    return ik_sprintf(ctx, "%s%s", provider->base_url, path);
+    return ik_url_host_append(ctx, provider->base_url, path);
 }
 
 char **ik_model_list_format_headers(const void *ctx, const ik_config_provider_t *provider)

@@ -49,6 +49,15 @@ class Endpoint(RequestTest):
                              ["Accept: text/event-stream", "Authorization: Bearer k1",
                               "Content-Type: application/json"])
 
+    def test_a_query_goes_behind_the_path(self):
+        for wire, path in (("chat", "/chat/completions?"), ("responses", "/responses?"),
+                           ("anthropic", "/v1/messages?"),
+                           ("google", "/v1beta/models/m:streamGenerateContent?alt=sse&")):
+            with self.subTest(wire):
+                sent = request(target(wire, base_url="https://x.example/api/?v=1&w", model="m"),
+                               HELLO)
+                self.assertEqual(sent["url"], f"https://x.example/api{path}v=1&w")
+
     def test_no_key_no_header(self):
         self.assertFalse([h for h in request(LOCAL, HELLO)["headers"] if h.startswith("Auth")])
 

@@ -70,6 +70,9 @@ START_TEST(every_vendor_has_its_own_request)
     provider.api_key = NULL;
     assert_request(IK_CONFIG_TYPE_OPENAI, "http://h/v1/models",
                    (const char *[]){"Accept: application/json", NULL});
+    provider.base_url = "http://h/v1?api-version=2";
+    assert_request(IK_CONFIG_TYPE_OPENAI, "http://h/v1/models?api-version=2",
+                   (const char *[]){"Accept: application/json", NULL});
 }
 END_TEST
 

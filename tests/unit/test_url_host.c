@@ -75,12 +75,38 @@ START_TEST(same_origin)
 }
 END_TEST
 
+static const struct {
+    const char *url;
+    const char *path;
+    const char *whole;
+} longer[] = {
+    {"http://h:1", "/v1/x", "http://h:1/v1/x"},
+    {"http://h/v1", "/x?a=b", "http://h/v1/x?a=b"},
+    {"http://h/v1?k=v", "/x", "http://h/v1/x?k=v"},
+    {"http://h/v1/?k=v&l", "/x", "http://h/v1/x?k=v&l"},
+    {"http://h?k=v", "/x?a=b", "http://h/x?a=b&k=v"},
+    {"http://h/v1?", "/x", "http://h/v1/x"},
+    {"http://h/v1#top", "/x", "http://h/v1/x"},
+    {"http://h/v1?k=v#top", "/x", "http://h/v1/x?k=v"},
+    {"http://h/v1#top?k=v", "/x", "http://h/v1/x"},
+};
+
+START_TEST(a_path_stands_before_the_query)
+{
+    char *whole = ik_url_host_append(NULL, longer[_i].url, longer[_i].path);
+    ck_assert_str_eq(whole, longer[_i].whole);
+    talloc_free(whole);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("url_host");
     TCase *tests = tcase_create("url_host");
     tcase_add_loop_test(tests, hosts, 0, (int)(sizeof(cases) / sizeof(cases[0])));
     tcase_add_loop_test(tests, same_origin, 0, (int)(sizeof(redirects) / sizeof(redirects[0])));
+    tcase_add_loop_test(tests, a_path_stands_before_the_query, 0,
+                        (int)(sizeof(longer) / sizeof(longer[0])));
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

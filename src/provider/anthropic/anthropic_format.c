@@ -21,7 +21,7 @@ enum { MAX_TOKENS_WANTED = 32000, MAX_TOKENS_UNKNOWN = 8192, BUDGET_MIN = 1024 }
 
 static char *format_url(const void *ctx, const ik_request_t *request)
 {
-    return ik_sprintf(ctx, "%s/v1/messages", request->target->config->base_url);
+    return ik_url_host_append(ctx, request->target->config->base_url, "/v1/messages");
 }
 
 /* Gateways know only the first version of the API. The newer one removes nothing that is sent here,

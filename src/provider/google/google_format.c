@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/url_encode.h"
+#include "base/url_host.h"
 #include "provider/blocks.h"
 #include "provider/google/google_schema.h"
 #include "provider/google/google_stream.h"
@@ -27,12 +28,14 @@ static const char *model_name(const ik_request_t *request)
 
 static char *format_url(const void *ctx, const ik_request_t *request)
 {
-    ik_buffer_t url;
-    ik_buffer_init(&url, ctx, IK_BUFFER_UNLIMITED); /* bounded by the configuration */
-    ik_buffer_append_format(&url, "%s/v1beta/models/", request->target->config->base_url);
-    ik_url_encode(&url, model_name(request), "");
-    ik_buffer_append_text(&url, ":streamGenerateContent?alt=sse");
-    return ik_buffer_finish(&url);
+    ik_buffer_t path;
+    ik_buffer_init(&path, NULL, IK_BUFFER_UNLIMITED); /* bounded by the model's name */
+    ik_buffer_append_text(&path, "/v1beta/models/");
+    ik_url_encode(&path, model_name(request), "");
+    ik_buffer_append_text(&path, ":streamGenerateContent?alt=sse");
+    char *url = ik_url_host_append(ctx, request->target->config->base_url, path.data);
+    ik_buffer_reset(&path);
+    return url;
 }
 
 static char **format_headers(const void *ctx, const ik_request_t *request)

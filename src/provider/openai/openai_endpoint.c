@@ -40,7 +40,7 @@ bool ik_openai_endpoint_is_deepseek(const ik_target_t *target)
 
 char *ik_openai_endpoint_url(const void *ctx, const ik_request_t *request, const char *path)
 {
-    return ik_sprintf(ctx, "%s%s", request->target->config->base_url, path);
+    return ik_url_host_append(ctx, request->target->config->base_url, path);
 }
 
 char **ik_openai_endpoint_headers(const void *ctx, const ik_request_t *request)
