@@ -645,6 +645,14 @@ class LocalOnly(AgentTest):
                 self.assertEqual(turn.text, "Hm.Done.")
                 self.assertEqual([e["result"]["count"] for e in turn.envelopes()], [1, 0, 1])
 
+    def test_a_reason_that_says_the_answer_was_cut(self):
+        half = {"choices": [{"index": 0, "delta": {"content": "Half"},
+                             "finish_reason": "insufficient_system_resource"}]}
+        turn = self.ask([stream(half)])
+        self.assertEqual((turn.text, turn.messages("assistant")[0]["data"]["stop"]), ("Half", "cut"))
+        self.assertEqual([n["text"] for n in turn.of("notice")],
+                         ["The provider cut the answer (insufficient_system_resource)"])
+
     def test_where_servers_put_their_thinking(self):
         for quirks in ({"reasoning_content"}, {"reasoning"}, {"reasoning_content", "reasoning"},
                        {"reasoning", "reasoning_details"}, {"think_tags"}, {"content_array"}):

@@ -172,7 +172,10 @@ class Ends(ChatTest):
     def test_reasons(self):
         for reason, stop in [("stop", "end"), ("", "end"), ("eos", "end"), ("tool_calls", "end"),
                              ("length", "max_tokens"), ("model_length", "max_tokens"),
-                             ("content_filter", "filtered"), ("function_call", "end")]:
+                             ("content_filter", "filtered"), ("function_call", "end"),
+                             ("sensitive", "filtered"), ("network_error", "cut"),
+                             ("insufficient_system_resource", "cut"), ("abort", "cut"),
+                             ("model_context_window_exceeded", "context_full")]:
             with self.subTest(reason=reason):
                 got = self.finished(chunk({"content": "x"}), finish=reason)
                 self.assertEqual(got["stop"], stop)
@@ -453,6 +456,7 @@ class Errors(ChatTest):
                 ({"code": "c", "error": "m4"}, "m4"),
                 ({"type": "error", "error": {"message": "m5"}}, "m5"),
                 ({"message": "m6", "code": 500}, "m6"),
+                ({"choices": [], "x_groq": {"id": "r", "error": "m8"}}, "m8"),
                 ({"choices": [{"delta": {}, "finish_reason": "error",
                                "error": {"code": 502, "message": "m7"}}]}, "m7")]:
             with self.subTest(event=event):

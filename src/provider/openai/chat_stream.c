@@ -171,6 +171,11 @@ static void take_finish(ik_stream_t *stream, ik_json_span_t reason)
         {"error", IK_STOP_ERROR},
         {"model_length", IK_STOP_MAX_TOKENS},
         {"content_filter", IK_STOP_FILTERED},
+        {"sensitive", IK_STOP_FILTERED},                         /* Z.ai */
+        {"model_context_window_exceeded", IK_STOP_CONTEXT_FULL}, /* Z.ai */
+        {"network_error", IK_STOP_CUT},                          /* Z.ai */
+        {"insufficient_system_resource", IK_STOP_CUT},           /* DeepSeek */
+        {"abort", IK_STOP_CUT},                                  /* vLLM, SGLang */
     };
     stream->terminal = true;
     if (reason.len == 2 && stream->stop != IK_STOP_NONE) {
@@ -182,6 +187,8 @@ static void take_finish(ik_stream_t *stream, ik_json_span_t reason)
             stream->stop = reasons[i].stop;
         }
     }
+    talloc_free(stream->stop_detail);
+    stream->stop_detail = stream->stop == IK_STOP_CUT ? ik_json_decode(stream, reason, NULL) : NULL;
 }
 
 static void take_usage(ik_stream_t *stream, ik_json_span_t usage)
@@ -279,15 +286,18 @@ void ik_chat_stream_event(ik_stream_t *stream, ik_json_span_t data)
     ik_json_find_members(data, event_names, EVENT_MEMBERS, values);
     take_choices(stream, values[EVENT_CHOICES]);
     ik_json_span_t usage;
-    if (ik_json_is(values[EVENT_GROQ], IK_JSON_OBJECT) &&
-        ik_json_find_kind(values[EVENT_GROQ], "usage", IK_JSON_OBJECT, &usage)) {
+    ik_json_span_t stopped = {0}; /* why Groq stopped the stream early */
+    if (ik_json_find_kind(values[EVENT_GROQ], "usage", IK_JSON_OBJECT, &usage)) {
         take_usage(stream, usage);
     }
+    ik_json_find_kind(values[EVENT_GROQ], "error", IK_JSON_STRING, &stopped);
     if (ik_json_is(values[EVENT_USAGE], IK_JSON_OBJECT)) {
         take_usage(stream, values[EVENT_USAGE]);
     }
     if (is_error(values)) {
         ik_stream_fail(stream, data);
+    } else if (ik_json_has_text(stopped)) {
+        ik_stream_fail(stream, stopped);
     } else if (stream->stop == IK_STOP_ERROR) {
         ik_stream_fail(stream, (ik_json_span_t){unexplained, sizeof(unexplained) - 1});
     }
