@@ -125,7 +125,7 @@ static bool on_sse_event(void *user, const char *event, const char *data, size_t
         }
     } else if (is_error) {
         fail_format(stream, "the server reported an error", data, len);
-    } else {
+    } else if (!stream->ending || !ik_stream_has_ended(stream)) {
         fail_format(stream, "the server sent an event that is not JSON", "", 0);
     }
     return !has_failed(stream);
@@ -546,6 +546,7 @@ void ik_stream_finish(ik_stream_t *stream, bool whole)
     if (!has_failed(stream) && whole && stream->plain_body) {
         read_plain_body(stream);
     } else if (!has_failed(stream) && whole) {
+        stream->ending = true;
         ik_sse_finish(stream->sse);
     }
     if (!whole && !ik_stream_has_ended(stream)) {

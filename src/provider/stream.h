@@ -91,6 +91,7 @@ struct ik_stream {
     ik_buffer_t body; /* of an answer that is not a stream */
     bool plain_body;  /* the answer is one JSON value, not a stream */
     bool sniffing;    /* no byte has come yet that decides it */
+    bool ending;      /* the last event may be cut: no more bytes come */
     bool text_open;   /* text joins the last item */
     size_t size;      /* of text, reasoning and arguments */
     ik_buffer_t decoded;

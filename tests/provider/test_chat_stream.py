@@ -223,6 +223,17 @@ class Ends(ChatTest):
                                   broken=1)
                 self.assertEqual((cut["stop"], cut["tool_calls"]), ("incomplete", []))
 
+    def test_a_response_that_ends_behind_the_end(self):
+        """Wherever it is cut: the answer is there."""
+        begin = "".join(f"data: {json.dumps(c)}\n\n" for c in (chunk({"content": "a"}),
+                                                               chunk(finish="stop")))
+        rest = 'data: {"choices": [], "usage": {"prompt_tokens": 1}}\n\ndata: [DONE]\n\n'
+        for size in range(len(rest) + 1):
+            got = stream("whole", "chat", begin + rest[:size])
+            self.assertEqual((got["text"], got["stop"], got["error"]), ("a", "end", None), size)
+        got = self.stream(begin + "data: {]\n\n" + rest)
+        self.assertEqual(got["stop"], "error")
+
     def test_what_may_follow_the_end(self):
         parts = [chunk({"content": "a"}), chunk(finish="stop"), chunk({"content": ""}, "stop"),
                  {"choices": [], "usage": {"prompt_tokens": 1}}]
