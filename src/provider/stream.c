@@ -94,6 +94,14 @@ static bool is_done_marker(ik_json_span_t data)
     return data.len == sizeof(marker) - 1 && memcmp(data.text, marker, data.len) == 0;
 }
 
+/* Whether an event is of a kind that no format has: it is named and its data is not JSON, as with
+ * "event: ping" of some proxies. Events of the formats hold objects. */
+static bool is_foreign(const char *event, ik_json_span_t data)
+{
+    return event[0] != '\0' && strcmp(event, "message") != 0 &&
+           memchr("{[", data.text[0], 2) == NULL;
+}
+
 /* Passes an event to the format and notes what comes after the terminal marker. */
 static void take_event(ik_stream_t *stream, ik_json_span_t value)
 {
@@ -125,7 +133,7 @@ static bool on_sse_event(void *user, const char *event, const char *data, size_t
         }
     } else if (is_error) {
         fail_format(stream, "the server reported an error", data, len);
-    } else if (!stream->ending || !ik_stream_has_ended(stream)) {
+    } else if (!is_foreign(event, trimmed) && (!stream->ending || !ik_stream_has_ended(stream))) {
         fail_format(stream, "the server sent an event that is not JSON", "", 0);
     }
     return !has_failed(stream);

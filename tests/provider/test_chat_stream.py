@@ -246,6 +246,19 @@ class Ends(ChatTest):
             + "event: ping\ndata\n\ndata:\t[DONE]\t\n\n")
         self.assertEqual((got["text"], got["stop"]), ("ab", "end"))
 
+    def test_named_events_of_others_are_passed_over(self):
+        begin = f"data: {json.dumps(chunk({'content': 'a'}))}\n\n"
+        end = f"data: {json.dumps(chunk({'content': 'b'}, 'stop'))}\n\ndata: [DONE]\n\n"
+        for event in ("event: ping\ndata: ping", "event: keep-alive\ndata: 2026-11-18 12:00",
+                      "event: x\ndata: -"):
+            with self.subTest(event=event):
+                got = self.stream(f"{begin}{event}\n\n{end}")
+                self.assertEqual((got["text"], got["stop"]), ("ab", "end"))
+        for event in ("data: ping", "event: message\ndata: ping", "event: ping\ndata: {]",
+                      "event: error\ndata: broken"):
+            with self.subTest(event=event):
+                self.assertEqual(self.stream(f"{begin}{event}\n\n{end}")["stop"], "error")
+
     def test_done_with_spaces(self):
         data = json.dumps(chunk({"content": "x"}))
         got = self.stream(f"data:  {data}  \n\ndata:  [DONE]  \n\n")
