@@ -42,6 +42,13 @@ static const char *header(void *data, const char *name)
     return ik_http_head_value(data, name);
 }
 
+/* What the head of a response says holds whatever becomes of its body. */
+static bool is_refusal(const ik_model_query_t *query)
+{
+    int status = query->head == NULL ? 200 : ik_http_head_status(query->head);
+    return status < 200 || status >= 300;
+}
+
 static void read_error(ik_model_query_t *query)
 {
     ik_provider_error_t error = {0};
@@ -56,15 +63,14 @@ static void read_error(ik_model_query_t *query)
 static void on_end(void *data, const ik_http_end_t *http_end)
 {
     ik_model_query_t *query = data;
-    int status = query->head == NULL ? 0 : ik_http_head_status(query->head);
     query->http = NULL; /* it frees itself */
-    if (query->body.dropped > 0) {
+    if (is_refusal(query)) {
+        read_error(query);
+    } else if (query->body.dropped > 0) {
         query->answer.result =
             ERR(LIMIT, "the answer has more than %d MB", ANSWER_MAX / 1024 / 1024);
     } else if (http_end->outcome != IK_HTTP_DONE) {
         query->answer.result = ERR(GONE, "%s", http_end->message);
-    } else if (status < 200 || status >= 300) {
-        read_error(query);
     } else {
         query->answer.result =
             ik_model_list_parse(query, &query->asked, query->body.len > 0 ? query->body.data : "",
@@ -76,8 +82,12 @@ static void on_end(void *data, const ik_http_end_t *http_end)
 static void on_limit(void *data)
 {
     ik_model_query_t *query = data;
-    query->answer.result =
-        ERR(GONE, "no answer within %lld s", (long long)((query->options.limit_ms + 999) / 1000));
+    if (is_refusal(query)) {
+        read_error(query); /* before the request goes, and its head with it */
+    } else {
+        query->answer.result = ERR(GONE, "no answer within %lld s",
+                                   (long long)((query->options.limit_ms + 999) / 1000));
+    }
     TALLOC_FREE(query->http);
     end(query);
 }

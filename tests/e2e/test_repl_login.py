@@ -111,6 +111,15 @@ class Login(LoginTest):
         self.assertEqual(self.stored(), {"openai": {"api_key": GOOD}})
         self.assert_nowhere(t, BAD, GOOD)
 
+    def test_a_refusal_whose_body_breaks_off(self):
+        """The status says that the key is wrong."""
+        t = self.start_with(self.serve(lambda _: Raw({"error": {"message": "Wrong."}}, 401,
+                                                     wire=Wire(cut_after=5))))
+        self.begin(t)
+        self.give(t, BAD, "The key is not stored. openai:")
+        t.wait_until(lambda: t.all_rows().count(ASKED.format("openai")) == 2, "asked again")
+        self.assertNotIn("connection", "\n".join(t.all_rows()))
+
     def test_escape_and_an_empty_line_end_it(self):
         llm = self.serve()
         t = self.start_with(llm)
