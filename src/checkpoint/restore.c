@@ -428,8 +428,10 @@ static int write_regular(int folder, const char *name, const job_t *job, const i
         bool same = job->now.kind == IK_ENTRY_FILE && job->now.naming == target->naming &&
                     job->now.size == target->size &&
                     memcmp(job->now.name, target->name, ik_naming_size(target->naming)) == 0;
-        if (!same && !separate && (st->st_mode & 0222) == 0) {
-            error = set_mode(folder, name, st->st_mode | 0200);
+        mode_t mode = st->st_mode;
+        bool unlocked = !same && !separate && (mode & 0222) == 0;
+        if (unlocked) {
+            error = set_mode(folder, name, mode | 0200);
             error =
                 error == 0 && fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW) != 0 ? errno : error;
         }
@@ -441,6 +443,9 @@ static int write_regular(int folder, const char *name, const job_t *job, const i
         }
         sync_later(job->unsynced, folder);
         error = error == 0 ? set_mode(folder, name, target->mode) : error;
+        if (error != 0 && unlocked) {
+            set_mode(folder, name, mode); /* a file that is left alone is as it was */
+        }
     } else {
         char temporary[48];
         choose_temporary(temporary);

@@ -365,6 +365,20 @@ class Undo(UndoTest):
                 self.assertEqual(self.undo("--force")["restored"], [{"path": "large"}])
                 self.assertEqual(self.files(), {"large": large})
 
+    def test_a_read_only_file_that_cannot_be_written(self):
+        """It is made writable only in order to be restored."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+        large = "x" * (3 << 20)
+        self.put("large", large)
+        mode = os.stat(self.path("project/large")).st_mode
+        self.turn("Write", bash("echo > large; chmod 444 large"))
+        self.undo(status=1, preexec_fn=limit)
+        self.assertEqual(os.stat(self.path("project/large")).st_mode & 0o777, 0o444)
+        self.assertEqual(self.undo("--force")["restored"], [{"path": "large"}])
+        self.assertEqual(self.files(), {"large": large})
+        self.assertEqual(os.stat(self.path("project/large")).st_mode, mode)
+
     def test_a_redo_that_cannot_write_can_be_repeated(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
