@@ -77,13 +77,15 @@ static uint16_t add_repository(take_t *take, const char *objects)
     return (uint16_t)state->repository_count++;
 }
 
-/* Takes the content from an earlier state in which the file had the same status. */
+/* Takes the content from an earlier state in which the file had the same status. A file without
+ * content is read again unless it is too large: the limit may have been raised since. */
 static bool recall(take_t *take, ik_entry_t *entry, const ik_entry_t *old, const ik_state_t *owner,
                    int64_t verified_ns)
 {
     bool kept = old->kind == entry->kind && old->naming != IK_NAMED_NOT &&
                 old->ctime_ns < verified_ns - SETTLED_NS;
-    if (!ik_entry_same_stat(old, entry) || (!kept && old->kind != IK_ENTRY_UNKEPT)) {
+    bool large = old->kind == IK_ENTRY_UNKEPT && old->size > ik_take_size_max(take->place);
+    if (!ik_entry_same_stat(old, entry) || (!kept && !large)) {
         return false;
     }
     entry->kind = old->kind;

@@ -372,6 +372,20 @@ class Everywhere:
         self.assertEqual(self.restored(undone), ["small"])
         self.assertEqual(self.conflicts(undone), {"large": "unavailable"})
 
+    def test_a_file_that_is_no_longer_too_large(self):
+        """Raising the limit covers what it kept out, although the file has not changed."""
+        content = os.urandom(2000)
+        self.put("large", content)
+        low = self.take(max_bytes=8000)
+        self.assertEqual(low["left_out"], [{"path": "large", "bytes": 2000}])
+        high = self.take()
+        self.assertEqual(high["left_out"], [])
+        self.assertEqual(self.diff({"before": [low["state"]], "after": [high["state"]]}), [])
+        self.put("large", "agent")
+        segment = {"before": [high["state"]], "after": [self.take()["state"]]}
+        self.assertEqual(self.restored(self.restore(segment)), ["large"])
+        self.assertEqual(self.read("project/large"), content)
+
     def test_a_file_that_was_left_out_is_not_read(self):
         """A terabyte, which would take minutes."""
         with open(self.put("huge", "x"), "ab") as file:
