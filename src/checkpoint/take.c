@@ -770,7 +770,12 @@ res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t
         TRY(take_named(&take, out));
     } else {
         find_base(&take);
-        size_t named = take.named_count;
+        /* What the caller named; the others are added behind and sorted among them. */
+        size_t asked_count = take.named_count;
+        ik_tree_file_t *asked = ik_new_array(take.state, ik_tree_file_t, asked_count);
+        for (size_t i = 0; i < asked_count; i++) {
+            asked[i] = take.named[i];
+        }
         /* If there was a folder before, a call removed it. */
         bool removed = place->error == ENOENT && take.base != NULL;
         take.tree =
@@ -789,7 +794,8 @@ res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t
         }
         if (take.tree->too_many || take.beyond_bytes) {
             out->limit = take.beyond_bytes ? "undo_max_bytes" : "undo_max_files";
-            take.named_count = named;
+            take.named = asked;
+            take.named_count = asked_count;
             TRY(take_named(&take, out));
         } else {
             fill(&take, files, count, &out->changed, &same);

@@ -618,6 +618,21 @@ class InRepository(Everywhere, CheckpointTest):
         self.assertEqual(self.restored(self.restore(segment)), [".gitignore", "covered.txt"])
         self.assertEqual(snapshot(self.project), before)
 
+    def test_named_beyond_the_limit_of_bytes(self):
+        """Files that stay covered although a rule ignores them now do not take its place."""
+        self.put("a.log", "0")
+        named = self.put("out/named", "before")
+        self.take()
+        self.put(".gitignore", "*.log\nout\n")
+        for i in range(60):
+            self.put(f"random{i}", os.urandom(1000))
+        before = self.take(paths=[named], max_bytes=20000)
+        self.assertEqual((before["limit"], before["files"]), ("undo_max_bytes", 1))
+        self.put("out/named", "agent")
+        after = self.take(previous=[before["state"]], tree=False, paths=[named])
+        self.restore({"before": [before["state"]], "after": [after["state"]]})
+        self.assertEqual(self.read("project/out/named"), b"before")
+
     def test_git_folder_is_left_out(self):
         self.put("a", "a")
         segment = self.turn(lambda: (git(self.project, "add", "a"),
