@@ -2,7 +2,8 @@
  * Takes states of a folder's files, compares them and restores them, for undo. One JSON object on
  * standard input names the operation, one line of JSON on standard output is the answer:
  *
- *   take     {"folder", "blobs", "previous": [ID…], "tree", "paths", "max_files", "max_bytes"}
+ *   take     {"folder", "blobs", "previous": [ID…], "tree", "paths", "database",
+ *             "max_files", "max_bytes"}
  *            -> {"state", "files", "changed", "left_out": [{"path", "bytes"}], "limit"}
  *   diff     {"folder", "blobs", "segments", "format": "patch"|"stat"|"json"}
  *            -> {"text"} or {"files": [{"path", "status", "added", "removed", "binary"}]}
@@ -10,10 +11,12 @@
  *            -> {"restored": [{"path"}], "conflicts": [{"path", "reason"}], "before", "after"}
  *   sweep    {"blobs", "keep": [ID…], "max_bytes"} -> {"removed", "bytes"}
  *
- * A segment is {"before": [ID…], "after": [ID…]}; with "after": null what is there now is its end.
- * A path that is not UTF-8 is written {"path_base64"}. A failure is {"error"} and exit status 1,
- * with "code": "GONE" when a state is no longer there. diff leaves out segments whose states are
- * gone and adds "incomplete": true; restore leaves out such others.
+ * The files of "database", an absolute path, are left out where a state is taken; without it, or
+ * with null, only what is beside the blobs. A segment is {"before": [ID…], "after": [ID…]}; with
+ * "after": null what is there now is its end. A path that is not UTF-8 is written {"path_base64"}.
+ * A failure is {"error"} and exit status 1, with "code": "GONE" when a state is no longer there.
+ * diff leaves out segments whose states are gone and adds "incomplete": true; restore leaves out
+ * such others.
  *
  * The program executes nothing, and the folder, its repository and its files may be hostile.
  */
@@ -204,7 +207,8 @@ static res_t open_place(const void *ctx, const json_t *request, ik_place_t **pla
     const char *blobs;
     TRY(need_path(ctx, request, "folder", &folder));
     TRY(need_path(ctx, request, "blobs", &blobs));
-    TRY(ik_place_open(ctx, folder, blobs, place));
+    const char *database = get_path(ctx, json_object_get(request, "database"));
+    TRY(ik_place_open(ctx, folder, blobs, database, place));
     (*place)->max_files = get_limit(request, "max_files", DEFAULT_FILES);
     (*place)->max_bytes = get_limit(request, "max_bytes", DEFAULT_BYTES);
     return ik_sweep_lock(blobs, false);

@@ -28,7 +28,24 @@ static void open_root(ik_place_t *place)
     place->error = place->root < 0 ? errno : 0;
 }
 
-res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_place_t **out)
+/* The path without symbolic links, except those that would lead to something that does not exist;
+ * NULL when its folder does not exist. */
+static char *resolve(const void *ctx, const char *path)
+{
+    char *real = realpath(path, NULL);
+    char *above = real == NULL ? realpath(ik_file_folder(ctx, path), NULL) : NULL;
+    const char *name = strrchr(path, '/');
+    char *resolved = real != NULL ? ik_strdup(ctx, real)
+                     : above == NULL || name == NULL
+                         ? NULL
+                         : ik_sprintf(ctx, "%s%s", above[1] == '\0' ? "" : above, name);
+    free(above);
+    free(real);
+    return resolved;
+}
+
+res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, const char *database,
+                    ik_place_t **out)
 {
     ik_place_t *place = ik_new(ctx, ik_place_t);
     place->root = -1;
@@ -37,16 +54,11 @@ res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_p
     place->blobs = ik_strdup(place, blobs);
     char *parent = ik_file_folder(place, place->blobs);
     char *home = realpath(parent, NULL);
-    place->home = home == NULL ? NULL : ik_strdup(place, home);
+    place->own.home = home == NULL ? NULL : ik_strdup(place, home);
     free(home);
-    char *real = realpath(folder, NULL);
-    char *above = real == NULL ? realpath(ik_file_folder(place, folder), NULL) : NULL;
-    const char *name = strrchr(folder, '/');
-    place->folder = above != NULL && name != NULL
-                        ? ik_sprintf(place, "%s%s", above[1] == '\0' ? "" : above, name)
-                        : ik_strdup(place, real == NULL ? folder : real);
-    free(above);
-    free(real);
+    place->own.database = database == NULL ? NULL : resolve(place, database);
+    place->folder = resolve(place, folder);
+    place->folder = place->folder == NULL ? ik_strdup(place, folder) : place->folder;
     open_root(place);
     place->slash = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (place->slash < 0) {

@@ -10,14 +10,15 @@
 #include "checkpoint/content_store.h"
 #include "checkpoint/git_objects.h"
 #include "checkpoint/state.h"
+#include "checkpoint/tree_walk.h"
 
 typedef struct {
     const char *blobs;
-    const char *home; /* the folder of the blobs, without symbolic links; NULL: it does not exist */
-    char *folder;     /* without symbolic links */
-    int root;         /* the folder, open; -1: it cannot be opened */
-    int error;        /* why it cannot be opened: an errno value */
-    int slash;        /* the root of the file system, open */
+    ik_tree_own_t own; /* its home is the folder of the blobs */
+    char *folder;      /* without symbolic links */
+    int root;          /* the folder, open; -1: it cannot be opened */
+    int error;         /* why it cannot be opened: an errno value */
+    int slash;         /* the root of the file system, open */
     ik_states_t *states;
     ik_contents_t *contents;
     ik_git_objects_t *objects;
@@ -25,8 +26,10 @@ typedef struct {
     uint64_t max_bytes;
 } ik_place_t;
 
-/* The folder need not exist: recorded states can be compared without it. */
-res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, ik_place_t **out);
+/* The folder need not exist: recorded states can be compared without it. database is the absolute
+ * path of the session's database; NULL: it is in its usual place. */
+res_t ik_place_open(const void *ctx, const char *folder, const char *blobs, const char *database,
+                    ik_place_t **out);
 /* Makes the folder, which does not exist. */
 void ik_place_make_folder(ik_place_t *place);
 

@@ -467,7 +467,7 @@ static void look_at_named(take_t *take, const char *path)
 /* --- joining -------------------------------------------------------------------------------- */
 
 /* Files that the last state covered stay covered, even if a rule ignores them now: otherwise a
- * change of the rules would look like their removal. */
+ * change of the rules would look like their removal. Those that ikigai writes do not. */
 static void find_no_longer_listed(take_t *take)
 {
     ik_tree_t *tree = take->tree;
@@ -484,7 +484,7 @@ static void find_no_longer_listed(take_t *take)
         bool file = old->kind == IK_ENTRY_FILE || old->kind == IK_ENTRY_LINK ||
                     old->kind == IK_ENTRY_UNKEPT;
         if (!file || old->path[0] == '/' ||
-            (listed && tree->files[at].entry.kind != IK_ENTRY_IGNORED)) {
+            (listed && (tree->files[at].own || tree->files[at].entry.kind != IK_ENTRY_IGNORED))) {
             continue;
         }
         struct stat st;
@@ -780,7 +780,7 @@ res_t ik_take_run(ik_place_t *place, const ik_take_request_t *request, ik_take_t
         bool removed = place->error == ENOENT && take.base != NULL;
         take.tree =
             removed ? ik_new(take.state, ik_tree_t)
-                    : ik_tree_walk_run(take.state, place->folder, place->home, place->max_files);
+                    : ik_tree_walk_run(take.state, place->folder, &place->own, place->max_files);
         if (take.tree == NULL) {
             return ERR(SYSTEM, "Cannot read %s: %s", place->folder, strerror(errno));
         }

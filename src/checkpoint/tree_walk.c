@@ -70,7 +70,7 @@ typedef struct {
     char *arena;
     size_t arena_left;
     int depth;
-    const char *home;                    /* of ikigai; NULL: there is none */
+    const ik_tree_own_t *own;
     const ik_git_repository_t *ahead_of; /* the repository of the folder */
     ahead_t *ahead;                      /* NULL: the walk asks for every status itself */
     size_t ahead_first;                  /* entry of the index that is its first one */
@@ -535,22 +535,47 @@ static child_t *list_children(walk_t *walk, const void *ctx, int fd, size_t star
     return children;
 }
 
+/* Whether the path is the database or one of the files that SQLite keeps beside it. */
+static bool is_database(const walk_t *walk)
+{
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+    const char *database = walk->own->database;
+    size_t len = database == NULL ? 0 : strlen(database);
+    bool found = false;
+    if (len > 0 && walk->path.len >= len && memcmp(walk->path.data, database, len) == 0) {
+        for (size_t i = 0; i < IK_LENGTH(ends); i++) {
+            found = found || (walk->path.len - len == strlen(ends[i]) &&
+                              memcmp(walk->path.data + len, ends[i], strlen(ends[i])) == 0);
+        }
+    }
+    return found;
+}
+
 /* Whether the path is ikigai's home or, in a walk of the home itself, what ikigai writes there
- * during a turn. Restoring an old database would lose the session. */
+ * during a turn. */
 static bool is_own(const walk_t *walk, const child_t *child)
 {
     static const char *const names[] = {"blobs", "cache", "drafts", "history", "trusted"};
-    size_t len = walk->home == NULL ? 0 : strlen(walk->home);
+    const char *home = walk->own->home;
+    size_t len = home == NULL ? 0 : strlen(home);
     bool in_home = len > 0 && walk->path.len > len + 1 && walk->path.data[len] == '/' &&
-                   memcmp(walk->path.data, walk->home, len) == 0;
-    bool own = len > 0 && walk->path.len == len && memcmp(walk->path.data, walk->home, len) == 0;
+                   memcmp(walk->path.data, home, len) == 0;
+    bool own = len > 0 && walk->path.len == len && memcmp(walk->path.data, home, len) == 0;
     if (in_home && walk->path.len == len + 1 + child->len) {
         own = strncmp(child->name, "ikigai.db", strlen("ikigai.db")) == 0;
         for (size_t i = 0; i < IK_LENGTH(names); i++) {
             own = own || strcmp(child->name, names[i]) == 0;
         }
     }
-    return own;
+    return own || is_database(walk);
+}
+
+static void add_own(walk_t *walk)
+{
+    ik_tree_file_t *file = add(walk, IK_ENTRY_IGNORED);
+    if (file != NULL) {
+        file->own = true;
+    }
 }
 
 static void walk_folder(walk_t *walk, scope_t scope, int fd)
@@ -589,7 +614,7 @@ static void walk_folder(walk_t *walk, scope_t scope, int fd)
         ik_buffer_append(&walk->path, children[i].name, children[i].len);
         if (is_own(walk, &children[i])) {
             ik_buffer_append_text(&walk->path, children[i].is_folder ? "/" : "");
-            add(walk, IK_ENTRY_IGNORED);
+            add_own(walk);
         } else if (children[i].is_folder) {
             visit_folder(walk, scope, fd, &children[i]);
         } else {
@@ -637,13 +662,14 @@ static bool add_rules_above(walk_t *walk, scope_t *scope)
     return excluded;
 }
 
-ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, const char *home, size_t max_files)
+ik_tree_t *ik_tree_walk_run(const void *ctx, const char *folder, const ik_tree_own_t *own,
+                            size_t max_files)
 {
     int fd = open(folder, FOLDER_FLAGS);
     if (fd < 0) {
         return NULL;
     }
-    walk_t walk = {.tree = ik_new(ctx, ik_tree_t), .max_files = max_files, .home = home};
+    walk_t walk = {.tree = ik_new(ctx, ik_tree_t), .max_files = max_files, .own = own};
     ik_buffer_init(&walk.records, walk.tree, IK_BUFFER_UNLIMITED); /* bounded by the folders */
     ik_buffer_init(&walk.path, walk.tree, IK_BUFFER_UNLIMITED);    /* bounded by the kernel */
     ik_buffer_append_format(&walk.path, "%s/", folder[1] == '\0' ? "" : folder);

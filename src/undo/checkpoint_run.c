@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/base64.h"
+#include "base/file.h"
 #include "base/json.h"
 
 /* A patch of a large session has to fit. */
@@ -103,6 +104,13 @@ static res_t start(ik_checkpoint_run_t *run)
     json_object_set_new(request, "blobs", ik_checkpoint_run_path(options->paths->blobs));
     if (options->folder != NULL) {
         json_object_set_new(request, "folder", ik_checkpoint_run_path(options->folder));
+    }
+    if (options->database != NULL) {
+        char *path = ik_file_join(NULL, options->paths->cwd, options->database);
+        json_object_set_new(
+            request, "database",
+            ik_checkpoint_run_path(options->database[0] == '/' ? options->database : path));
+        talloc_free(path);
     }
     char *input = json_dumps(request, JSON_COMPACT);
     json_decref(request);

@@ -19,8 +19,9 @@ typedef void (*ik_checkpoint_run_fn)(void *data, const res_t *result, const json
 typedef struct {
     ik_process_host_t *host;
     const ik_paths_t *paths;
-    const json_t *request; /* borrowed until the start; folder and blobs are added to it */
+    const json_t *request; /* borrowed until the start; the paths are added to it */
     const char *folder;    /* that it is about; NULL: none */
+    const char *database;  /* of the session, which a state leaves out; NULL: none */
     int64_t max_ms;
     ik_checkpoint_run_fn on_end;
     void *data;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "conversation/figure.h"
+#include "store/history.h"
 #include "undo/checkpoint_run.h"
 
 enum {
@@ -196,14 +197,16 @@ static take_t *start_take(const void *ctx, ik_checkpointer_t *checkpointer, bool
         json_pack("{s:s, s:o, s:b, s:O, s:I, s:I}", "op", "take", "previous", previous, "tree",
                   whole, "paths", files, "max_files", (json_int_t)options->config->undo_max_files,
                   "max_bytes", (json_int_t)options->config->undo_max_bytes);
-    take->run =
-        ik_checkpoint_run_start(take, &(ik_checkpoint_run_options_t){.host = options->host,
-                                                                     .paths = options->paths,
-                                                                     .request = request,
-                                                                     .folder = options->paths->cwd,
-                                                                     .max_ms = TAKE_MS,
-                                                                     .on_end = on_run_end,
-                                                                     .data = take});
+    take->run = ik_checkpoint_run_start(
+        take, &(ik_checkpoint_run_options_t){
+                  .host = options->host,
+                  .paths = options->paths,
+                  .request = request,
+                  .folder = options->paths->cwd,
+                  .database = ik_history_local_file(options->config->db, options->paths->database),
+                  .max_ms = TAKE_MS,
+                  .on_end = on_run_end,
+                  .data = take});
     json_decref(request);
     return take;
 }

@@ -580,6 +580,23 @@ class Undo(UndoTest):
         self.assertEqual(self.undo()["restored"], [{"path": "a.txt"}])
         self.assertEqual(self.files(), {"mine.txt": "mine\n"})
 
+    def test_a_database_in_the_folder(self):
+        """It is left out: an old one would not have the session. Other files are not."""
+        self.put("own.db-notes", "0\n")
+        for db in (self.path("project/own.db"), "own.db"):
+            with self.subTest(db=db):
+                self.key, place = None, {"IKIGAI_DB": db}
+                self.turn("Before", bash("true"))  # a session of the usual database covers it
+                self.key = None
+                self.turn("First", bash("echo 1 > a.txt; echo 1 > own.db-notes"), env=place)
+                self.turn("Second", bash("echo 2 > a.txt"), env=place)
+                self.assertEqual([f["path"] for f in self.json("diff", env=place)["files"]],
+                                 ["a.txt", "own.db-notes"])
+                undone = self.undo("2", "--force", env=place)
+                self.assertEqual((undone["restored"], undone["conflicts"]),
+                                 ([{"path": "a.txt"}, {"path": "own.db-notes"}], []))
+                self.assertEqual(self.read("project/own.db-notes"), b"0\n")
+
     def test_a_turn_that_removed_the_folder(self):
         for git in (False, True):
             os.makedirs(self.project, exist_ok=True)
