@@ -413,6 +413,16 @@ static const char *path_in_state(const void *ctx, const ik_place_t *place, const
     return strcmp(clean, ".") == 0 ? "" : clean;
 }
 
+/* A text that is the same whenever these segments are restored. */
+static const char *name_segments(const void *ctx, const json_t *request, const ik_place_t *place)
+{
+    char *segments =
+        json_dumps(json_object_get(request, "segments"), JSON_COMPACT | JSON_SORT_KEYS);
+    const char *text = ik_sprintf(ctx, "%s\n%s", place->folder, segments);
+    free(segments);
+    return text;
+}
+
 static res_t run_restore(const void *ctx, const json_t *request, ik_buffer_t *out)
 {
     ik_place_t *place;
@@ -436,6 +446,7 @@ static res_t run_restore(const void *ctx, const json_t *request, ik_buffer_t *ou
     for (size_t i = 0; i < what.path_count; i++) {
         paths[i] = path_in_state(ctx, place, folder, paths[i]);
     }
+    what.what = name_segments(ctx, request, place);
     what.segments = segments;
     what.others = others;
     what.paths = paths;

@@ -1,6 +1,7 @@
 /*
  * The order: look at all files and decide; store what is there now; remove files, then the folders
  * that this empties; write files. A file can so take the place of a folder and the other way round.
+ * The state before has a second name until the state after is stored.
  */
 #include "checkpoint/restore.h"
 
@@ -32,6 +33,7 @@ typedef struct job {
     ik_entry_t now;
     ik_restore_file_t file;
     bool skipped;           /* it already is as it should be, or was not asked for */
+    const ik_entry_t *was;  /* before a run that was cut off restored it; NULL: it did not */
     bool shared;            /* another job has a name of the file that is there now */
     const struct job *twin; /* written earlier; both were names of one file. NULL: none */
 } job_t;
@@ -154,6 +156,31 @@ static void spare_moved(const void *ctx, ik_place_t *place, job_t *jobs, size_t 
     talloc_free(missing);
 }
 
+/* --- a run that was cut off ------------------------------------------------------------------ */
+
+/* Finds the files that such a run has restored, so that this one accounts for them. */
+static void find_restored(ik_place_t *place, const ik_restore_request_t *request, job_t *jobs,
+                          size_t count)
+{
+    char id[IK_STATE_ID_SIZE];
+    ik_state_t *before;
+    ik_states_cut_off(place->states, request->what, id);
+    if (id[0] == '\0') {
+        return;
+    }
+    res_t loaded = ik_states_load(place->states, id, &before);
+    for (size_t i = 0; is_ok(&loaded) && i < count; i++) {
+        job_t *job = &jobs[i];
+        const ik_change_t *change = job->change;
+        const ik_entry_t *was = ik_state_find(before, change->path, change->len, NULL);
+        if (job->skipped && was != NULL && is_asked_for(request, change->path) &&
+            !ik_place_same(place, &job->now, NULL, was, before)) {
+            job->skipped = false;
+            job->was = was;
+        }
+    }
+}
+
 /* --- hard links ---------------------------------------------------------------------------- */
 
 /* Jobs are in the order of their paths in one array. */
@@ -189,7 +216,7 @@ static void find_links(const void *ctx, job_t *jobs, size_t count)
     job_t **due = ik_new_array(ctx, job_t *, count);
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_due(&jobs[i])) {
+        if (is_due(&jobs[i]) && jobs[i].was == NULL) {
             due[n++] = &jobs[i];
         }
     }
@@ -519,17 +546,19 @@ static res_t need_folder(ik_place_t *place, const job_t *jobs, size_t count, boo
 /* --- the whole ----------------------------------------------------------------------------- */
 
 static res_t take_states(const void *ctx, ik_place_t *place, const job_t *jobs, size_t count,
-                         ik_state_t **state)
+                         bool before, ik_state_t **state)
 {
     const char **paths = ik_new_array(ctx, const char *, count);
+    const ik_entry_t **known = ik_new_array(ctx, const ik_entry_t *, count);
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         if (is_due(&jobs[i])) {
+            known[n] = before ? jobs[i].was : NULL;
             paths[n++] = jobs[i].change->path;
         }
     }
     *state = NULL;
-    return n == 0 ? OK : ik_take_exact(place, paths, n, state);
+    return n == 0 ? OK : ik_take_exact(place, paths, known, n, state);
 }
 
 /* Leaves out the files that could not be written. */
@@ -583,12 +612,16 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
     spare_moved(ctx, place, jobs, count);
     TRY(need_folder(place, jobs, count, request->dry_run));
     if (!request->dry_run) {
-        TRY(take_states(ctx, place, jobs, count, &out->before));
+        find_restored(place, request, jobs, count);
+        TRY(take_states(ctx, place, jobs, count, true, &out->before));
+        if (out->before != NULL) {
+            TRY(ik_states_set_cut_off(place->states, request->what, out->before->id));
+        }
         find_links(ctx, jobs, count);
         for (size_t i = count; i > 0; i--) {
             job_t *job = &jobs[i - 1];
             if (is_due(job) && job->change->before->kind == IK_ENTRY_ABSENT) {
-                int error = remove_file(place, job);
+                int error = job->was == NULL ? remove_file(place, job) : 0;
                 if (error == 0) {
                     remove_folders(place, job);
                 } else {
@@ -597,7 +630,8 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
             }
         }
         for (size_t i = 0; i < count; i++) {
-            if (is_due(&jobs[i]) && jobs[i].change->before->kind != IK_ENTRY_ABSENT) {
+            if (is_due(&jobs[i]) && jobs[i].was == NULL &&
+                jobs[i].change->before->kind != IK_ENTRY_ABSENT) {
                 int error = write_file(place, &jobs[i]);
                 if (error != 0) {
                     fail(&jobs[i], ctx, error);
@@ -605,11 +639,12 @@ res_t ik_restore_run(const void *ctx, ik_place_t *place, const ik_restore_reques
             }
         }
         sync_now(&unsynced);
-        TRY(take_states(ctx, place, jobs, count, &out->after));
+        TRY(take_states(ctx, place, jobs, count, false, &out->after));
         size_t done = out->after == NULL ? 0 : out->after->count;
         if (out->before != NULL && done < out->before->count) {
             TRY(drop_failed(ctx, place, jobs, count, &out->before));
         }
+        ik_states_forget_cut_off(place->states, request->what);
     }
     out->files = ik_new_array(ctx, ik_restore_file_t, count);
     for (size_t i = 0; i < count; i++) {

@@ -2,6 +2,9 @@
  * Puts the files that segments changed back to what they were before. A file that is not what the
  * segments left is a conflict and is left alone, unless forced. Files are written as
  * base/replace_file does it, and never through a symbolic link.
+ *
+ * A run that is cut off, by a signal or because its end cannot be stored, is completed by the next
+ * one for the same segments: its states list the files that the first one restored, too.
  */
 #pragma once
 
@@ -22,6 +25,7 @@ typedef struct {
     size_t path_count;
     bool restricted; /* paths counts */
     bool dry_run;
+    const char *what; /* names the segments: finds what is left of a run that was cut off */
 } ik_restore_request_t;
 
 typedef enum { IK_RESTORE_DONE, IK_RESTORE_CHANGED, IK_RESTORE_UNAVAILABLE } ik_restore_outcome_t;

@@ -498,14 +498,19 @@ res_t ik_states_load(ik_states_t *states, const char *id, ik_state_t **out)
     return load_at_depth(states, id, 0, out);
 }
 
-/* --- the latest state of a folder ---------------------------------------------------------- */
+/* --- other names of states ------------------------------------------------------------------ */
 
-static char *latest_path(const void *ctx, const ik_states_t *states, const char *folder)
+static const char LATEST[] = "latest";   /* of a folder */
+static const char CUT_OFF[] = "restore"; /* the state before it */
+
+/* The path of the name that stands for a text. */
+static char *name_path(const void *ctx, const ik_states_t *states, const char *kind,
+                       const char *text)
 {
     ik_blake2b_t hash;
     unsigned char name[IK_BLAKE2B_SIZE];
     ik_blake2b_init(&hash);
-    ik_blake2b_update(&hash, folder, strlen(folder));
+    ik_blake2b_update(&hash, text, strlen(text));
     ik_blake2b_finish(&hash, name);
     char hex[33];
     for (int i = 0; i < 16; i++) {
@@ -513,7 +518,7 @@ static char *latest_path(const void *ctx, const ik_states_t *states, const char 
         hex[2 * i + 1] = "0123456789abcdef"[name[i] & 15];
     }
     hex[32] = '\0';
-    return ik_sprintf(ctx, "%s/states/latest-%s", states->blobs, hex);
+    return ik_sprintf(ctx, "%s/states/%s-%s", states->blobs, kind, hex);
 }
 
 static void read_id(int at, const char *path, char id[IK_STATE_ID_SIZE])
@@ -531,34 +536,66 @@ static void read_id(int at, const char *path, char id[IK_STATE_ID_SIZE])
 
 void ik_states_latest(const ik_states_t *states, const char *folder, char id[IK_STATE_ID_SIZE])
 {
-    char *path = latest_path(NULL, states, folder);
+    char *path = name_path(NULL, states, LATEST, folder);
     read_id(AT_FDCWD, path, id);
     talloc_free(path);
 }
 
-/* A link to the state, since another file takes longer to make. A failure only makes the next
- * session read the files again. */
+/* A link to the state, since another file takes longer to make. */
+static res_t give_name(const ik_states_t *states, const char *path, const char *id)
+{
+    void *scratch = talloc_new(NULL);
+    res_t result = OK;
+    unlink(path);
+    if (link(state_path(scratch, states, id), path) != 0 && errno != EEXIST) {
+        ik_buffer_t head;
+        ik_buffer_init(&head, scratch, sizeof(head_t));
+        append_head(&head, id);
+        result = ik_file_write_private_fast(path, head.data, head.len);
+    }
+    talloc_free(scratch);
+    return result;
+}
+
+/* A failure only makes the next session read the files again. */
 void ik_states_set_latest(const ik_states_t *states, const char *folder, const char *id)
 {
-    char *path = latest_path(NULL, states, folder);
-    unlink(path);
-    if (link(state_path(path, states, id), path) != 0 && errno != EEXIST) {
-        ik_buffer_t head;
-        ik_buffer_init(&head, path, sizeof(head_t));
-        append_head(&head, id);
-        res_t ignored = ik_file_write_private_fast(path, head.data, head.len);
-        (void)ignored;
-    }
+    char *path = name_path(NULL, states, LATEST, folder);
+    res_t ignored = give_name(states, path, id);
+    (void)ignored;
     talloc_free(path);
 }
 
-void ik_states_drop_latest(const ik_states_t *states)
+void ik_states_cut_off(const ik_states_t *states, const char *what, char id[IK_STATE_ID_SIZE])
+{
+    char *path = name_path(NULL, states, CUT_OFF, what);
+    read_id(AT_FDCWD, path, id);
+    talloc_free(path);
+}
+
+res_t ik_states_set_cut_off(const ik_states_t *states, const char *what, const char *id)
+{
+    char *path = name_path(NULL, states, CUT_OFF, what);
+    res_t result = give_name(states, path, id);
+    talloc_free(path);
+    return result;
+}
+
+void ik_states_forget_cut_off(const ik_states_t *states, const char *what)
+{
+    char *path = name_path(NULL, states, CUT_OFF, what);
+    unlink(path);
+    talloc_free(path);
+}
+
+void ik_states_drop_names(const ik_states_t *states)
 {
     char *folder = ik_sprintf(NULL, "%s/states", states->blobs);
     DIR *list = opendir(folder);
     for (const struct dirent *entry; list != NULL && (entry = readdir(list)) != NULL;) {
         char id[IK_STATE_ID_SIZE];
-        if (strncmp(entry->d_name, "latest-", strlen("latest-")) != 0) {
+        const char *dash = strchr(entry->d_name, '-'); /* ids have none */
+        if (dash == NULL) {
             continue;
         }
         read_id(dirfd(list), entry->d_name, id);

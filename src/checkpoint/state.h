@@ -8,7 +8,7 @@
  * On disk a state is a compressed file in BLOBS/states. It lists all entries, or only those in
  * which it differs from its base, another state. The modification time of the file tells when the
  * files were last compared with the state (see take.c). The latest state of a folder has a second
- * name there.
+ * name there, and so has the state before a restore while that runs.
  */
 #pragma once
 
@@ -100,8 +100,13 @@ void ik_states_verified(ik_states_t *states, ik_state_t *state, int64_t when_ns)
 /* The last tree state that was taken of a folder; "" when there is none. */
 void ik_states_latest(const ik_states_t *states, const char *folder, char id[IK_STATE_ID_SIZE]);
 void ik_states_set_latest(const ik_states_t *states, const char *folder, const char *id);
-/* Forgets which states were the latest ones where these are gone. */
-void ik_states_drop_latest(const ik_states_t *states);
+/* The state before a restore that was cut off, found by a text that names what is restored; "" when
+ * there is none. set also replaces an earlier one. */
+void ik_states_cut_off(const ik_states_t *states, const char *what, char id[IK_STATE_ID_SIZE]);
+res_t ik_states_set_cut_off(const ik_states_t *states, const char *what, const char *id);
+void ik_states_forget_cut_off(const ik_states_t *states, const char *what);
+/* Removes the other names of states that are gone. */
+void ik_states_drop_names(const ik_states_t *states);
 bool ik_states_id_valid(const char *id);
 
 /* The entry listed for a path, NULL when there is none. */

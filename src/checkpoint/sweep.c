@@ -328,7 +328,7 @@ res_t ik_sweep_run(const void *ctx, const ik_sweep_request_t *request, ik_sweep_
             out->bytes += unlink(path) == 0 ? item->size : 0;
         }
     }
-    ik_states_drop_latest(sweep.states);
+    ik_states_drop_names(sweep.states);
     ik_contents_sweep(sweep.contents, is_needed_name, &sweep, &out->removed, &out->bytes);
     out->bytes += ik_git_objects_sweep(objects, is_needed_key, &sweep);
     return OK;

@@ -835,7 +835,8 @@ static size_t existing_part(ik_place_t *place, const char *path)
     return found;
 }
 
-res_t ik_take_exact(ik_place_t *place, const char *const *paths, size_t count, ik_state_t **out)
+res_t ik_take_exact(ik_place_t *place, const char *const *paths, const ik_entry_t *const *known,
+                    size_t count, ik_state_t **out)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -847,16 +848,22 @@ res_t ik_take_exact(ik_place_t *place, const char *const *paths, size_t count, i
     take.piece = ik_alloc_plain(WHOLE_MAX);
     for (size_t i = 0; i < count; i++) {
         ik_entry_t *entry = &state->entries[state->count++];
+        bool take_over = known != NULL && known[i] != NULL;
+        if (take_over) {
+            *entry = *known[i];
+        }
         entry->path = ik_strdup(state, paths[i]);
         entry->path_len = (uint32_t)strlen(paths[i]);
-        look(&take, entry);
+        if (!take_over) {
+            look(&take, entry);
+        }
         if (entry->kind == IK_ENTRY_SPECIAL && S_ISDIR(entry->mode)) {
             entry->kind = IK_ENTRY_ABSENT; /* what is in the folder has paths of its own */
         }
-        if (entry->kind == IK_ENTRY_ABSENT) {
-            entry->size = existing_part(place, entry->path);
-        } else {
+        if (entry->kind != IK_ENTRY_ABSENT) {
             state->file_count++;
+        } else if (!take_over) {
+            entry->size = existing_part(place, entry->path);
         }
     }
     free(take.piece);

@@ -37,5 +37,7 @@ uint64_t ik_take_size_max(const ik_place_t *place);
  * absolute. The entry's path is the caller's. */
 ik_entry_t ik_take_look(ik_place_t *place, const char *path, const ik_entry_t *before,
                         const ik_entry_t *after);
-/* Stores the state of exactly these files, which are sorted. */
-res_t ik_take_exact(ik_place_t *place, const char *const *paths, size_t count, ik_state_t **out);
+/* Stores the state of exactly these files, which are sorted. An entry of known that is not NULL is
+ * taken over; its content must be in the blobs. known may be NULL. */
+res_t ik_take_exact(ik_place_t *place, const char *const *paths, const ik_entry_t *const *known,
+                    size_t count, ik_state_t **out);

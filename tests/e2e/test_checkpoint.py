@@ -476,6 +476,44 @@ class Everywhere:
                        "segments": [segment], "format": "json"})
         self.assertEqual(answer, {"incomplete": True, "files": []})
 
+    def cut_off(self, segment, call, count):
+        """A restore that SIGKILL ends at this system call."""
+        request = {"op": "restore", "folder": self.project, "blobs": self.blobs,
+                   "segments": [segment], "others": [], "force": False, "paths": None}
+        killed = subprocess.run(["strace", "-o", os.devnull, "-e", f"trace={call}", "-e",
+                                 f"inject={call}:signal=KILL:when={count}", CHECKPOINT],
+                                input=json.dumps(request).encode(), env=clean_env(), timeout=600,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.assertEqual(killed.stdout, b"")
+
+    def test_cut_off(self):
+        """The next undo or redo completes it, and the way back leads to before the first one."""
+        self.make_project()
+        before = snapshot(self.project)
+        segment = self.turn(lambda: ([self.put(f"new/file{i}", str(i)) for i in range(6)],
+                                     self.put("a.txt", "agent"),
+                                     [os.remove(self.path("project", "sub", name))
+                                      for name in ("b.sh", "empty")]))
+        after = snapshot(self.project)
+        self.cut_off(segment, "unlinkat", 4)
+        half = snapshot(self.project)
+        self.assertTrue(half.items() < after.items())
+        undone = self.restore(segment)
+        self.assertEqual((len(undone["restored"]), undone["conflicts"]), (9, []))
+        self.assertEqual(snapshot(self.project), before)
+        self.assertFalse(os.path.exists(self.path("project/new")))
+        again = {"before": undone["before"], "after": undone["after"]}
+        self.cut_off(again, "unlinkat", 2)
+        self.assertNotIn(snapshot(self.project), (before, after))
+        redone = self.restore(again)
+        self.assertEqual((len(redone["restored"]), redone["conflicts"]), (9, []))
+        self.assertEqual(snapshot(self.project), after)
+        # A run that has ended is not completed: what is as it should be now is left out.
+        self.put("a.txt", before[b"a.txt"][1])
+        self.assertNotIn("a.txt", self.restored(self.restore(segment)))
+        self.assertEqual([name for name in os.listdir(os.path.join(self.blobs, "states"))
+                          if name.startswith("restore-")], [])
+
     def test_read_only_folder(self):
         self.make_project()
         segment = self.turn(lambda: self.put("sub/b.sh", "agent"))
