@@ -21,7 +21,7 @@ enum {
     WHOLE_MAX = 256 * 1024, /* larger files are copied in pieces */
     BATCH_MIN = 256,        /* this many contents go into one pack */
     DEPTH_MAX = 32,         /* bases of a state */
-    SINGLES_MAX = 64,       /* objects of git that are kept before they are needed */
+    SINGLES_MAX = 1024,     /* objects of git that are kept before they are needed */
     SHARE = 8,              /* a file may take this part of max_bytes */
     /* Compressed contents are not smaller than this part of the files. */
     COMPRESSION_MAX = 20,

@@ -229,13 +229,20 @@ class CleanCheckout(GitTest):
 
     def test_many_single_objects(self):
         """More than are linked at once: those of files that change are kept all the same."""
-        self.make_files(300)
+        self.make_files(1100)
         self.commit()
         self.settle()
         self.take()
         self.assertEqual(self.stored(), 0)
         self.undo_brings_back(self.change_all,
                               lambda: (shutil.rmtree(self.git_folder()), self.put("new", "x")))
+
+    def test_single_objects_that_go_with_the_files(self):
+        """A young repository, which git has not packed, is removed with all its files."""
+        self.make_files(300)
+        self.commit()
+        self.settle()
+        self.undo_brings_back(lambda: (shutil.rmtree(self.project), os.mkdir(self.project)))
 
     def test_another_file_system(self):
         """Where nothing can be linked, small files are copied."""
@@ -437,7 +444,7 @@ class NotClean(GitTest):
 
     def test_damaged_index_and_many_single_objects(self):
         """Objects that are not looked for one by one are only believed in a whole index."""
-        self.make_files(100)
+        self.make_files(1100)
         self.commit()
         self.settle()
         whole = self.read("project/.git/index")
