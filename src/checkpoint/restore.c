@@ -390,6 +390,14 @@ static int set_mode(int folder, const char *name, mode_t mode)
     return error;
 }
 
+/* The permissions of a file that belongs to owner now. A program of another user must not run with
+ * the rights of this one. */
+static mode_t permissions(const ik_entry_t *target, uid_t owner)
+{
+    bool taken = (target->mode & IK_MODE_FOREIGN) != 0 && owner == geteuid();
+    return target->mode & 07777 & (taken ? ~(S_ISUID | S_ISGID) : ~0);
+}
+
 /* Gives what was made under a temporary name its own. It replaces whatever is there but a folder,
  * or nothing when it is new. */
 static int move_over(const job_t *job, int folder, const char *temporary, const char *name)
@@ -469,7 +477,7 @@ static int write_regular(int folder, const char *name, const job_t *job, const i
                         .error;
         }
         sync_later(job->unsynced, folder);
-        error = error == 0 ? set_mode(folder, name, target->mode) : error;
+        error = error == 0 ? set_mode(folder, name, permissions(target, st->st_uid)) : error;
         if (error != 0 && unlocked) {
             set_mode(folder, name, mode); /* a file that is left alone is as it was */
         }
@@ -481,7 +489,7 @@ static int write_regular(int folder, const char *name, const job_t *job, const i
         error = ik_replace_file(path_in(scratch, folder, temporary), bytes, content->len, &options)
                     .error;
         umask(mask);
-        error = error == 0 ? set_mode(folder, temporary, target->mode) : error;
+        error = error == 0 ? set_mode(folder, temporary, permissions(target, geteuid())) : error;
         if (error == 0) {
             error = move_over(job, folder, temporary, name);
         } else {

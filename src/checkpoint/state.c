@@ -741,7 +741,7 @@ ik_state_item_t *ik_state_list(const void *ctx, const ik_state_t *state, size_t 
 
 void ik_entry_set_stat(ik_entry_t *entry, const struct stat *st)
 {
-    entry->mode = st->st_mode;
+    entry->mode = st->st_mode | (st->st_uid == geteuid() ? 0 : IK_MODE_FOREIGN);
     entry->size = (uint64_t)st->st_size;
     entry->device = st->st_dev;
     entry->inode = st->st_ino;

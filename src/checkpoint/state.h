@@ -32,6 +32,9 @@ typedef enum {
     IK_ENTRY_KINDS,
 } ik_entry_kind_t;
 
+/* In a mode: the file belonged to another user than the one who took the state. */
+enum { IK_MODE_FOREIGN = 1 << 16 };
+
 /* How a content is named. */
 typedef enum {
     IK_NAMED_NOT,
@@ -44,7 +47,7 @@ typedef enum {
 typedef struct {
     const char *path;
     uint32_t path_len;
-    uint32_t mode; /* st_mode */
+    uint32_t mode; /* st_mode and IK_MODE_FOREIGN */
     uint64_t size;
     uint64_t device;
     uint64_t inode;

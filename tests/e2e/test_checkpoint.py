@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from checkpoint_support import CHECKPOINT, CheckpointTest, call, git, snapshot
-from support import clean_env, on_this_machine
+from support import NOBODY, clean_env, on_this_machine
 
 
 class Everywhere:
@@ -120,6 +120,31 @@ class Everywhere:
             os.unlink(self.path("project/a.txt"))
             self.put("a.txt", "other", 0o400)
         self.undo_brings_back(rewrite)
+
+    def test_a_program_of_another_user(self):
+        """What is made again belongs to root, as which it must not run. A file that is only written
+        keeps its owner."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root to give files away")
+        for name, owner, change, mode in (("mine", 0, os.remove, 0o4755),
+                                          ("removed", NOBODY, os.remove, 0o755),
+                                          ("moved", NOBODY, self.replace, 0o755),
+                                          ("written", NOBODY, self.overwrite, 0o4755)):
+            with self.subTest(name):
+                path = self.put(name, "#!/bin/sh\n")
+                os.chown(path, owner, owner)
+                os.chmod(path, 0o4755)
+                segment = self.turn(lambda: change(path))
+                self.assertEqual(self.restored(self.restore(segment)), [name])
+                self.assertEqual(os.stat(path).st_mode & 0o7777, mode)
+                self.assertEqual(self.read(path), b"#!/bin/sh\n")
+
+    def replace(self, path):
+        os.rename(self.put("other", "agent"), path)
+
+    def overwrite(self, path):
+        with open(path, "w") as f:
+            f.write("agent")
 
     def test_kinds_change(self):
         self.make_project()
