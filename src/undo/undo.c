@@ -512,7 +512,7 @@ static res_t plan_undo(ik_undo_task_t *task)
     } else {
         TRY(plan_turns(task));
     }
-    return ik_undo_log_find_others(task->log, task->place.store, task->place.folder,
+    return ik_undo_log_find_others(task->log, task->place.store, task->place.folder, task->source,
                                    &task->segments, &task->others);
 }
 

@@ -793,7 +793,8 @@ static bool is_live(ik_store_t *store, const char *session_id)
 }
 
 res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char *folder,
-                              const ik_undo_segments_t *segments, ik_undo_segments_t *out)
+                              const ik_undo_line_t *line, const ik_undo_segments_t *segments,
+                              ik_undo_segments_t *out)
 {
     ik_store_list_t *list;
     *out = (ik_undo_segments_t){0};
@@ -806,7 +807,7 @@ res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char 
         }
     }
     ik_undo_segments_t own = ik_undo_log_everything(log);
-    add_overlapping(log, log, false, segments, segments, out);
+    add_overlapping(log, log, false, &line->segments, segments, out);
     TRY(ik_store_list(log, store, &(ik_store_filter_t){.uncounted = true}, &list));
     for (size_t i = 0; i < list->count; i++) {
         const ik_store_session_t *session = &list->sessions[i];

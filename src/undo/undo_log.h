@@ -92,6 +92,8 @@ ik_undo_segments_t ik_undo_log_join(const void *ctx, const ik_undo_segments_t *s
 
 /* Segments of other agents that ran at the same time as one of segments: those of the session, and
  * of other sessions in its folder, a folder above it or below it. Also those of segments that are
- * unsure: changes of others cannot be distinguished from theirs. On the log. */
+ * unsure: changes of others cannot be distinguished from theirs. segments are of the line, whose
+ * other ones came before or after them, whatever the clock said. On the log. */
 res_t ik_undo_log_find_others(ik_undo_log_t *log, ik_store_t *store, const char *folder,
-                              const ik_undo_segments_t *segments, ik_undo_segments_t *out);
+                              const ik_undo_line_t *line, const ik_undo_segments_t *segments,
+                              ik_undo_segments_t *out);

@@ -243,9 +243,29 @@ START_TEST(segments_that_run_at_the_same_time)
     ck_assert_int_eq(ik_history_local(history, &store).code, IK_ERR_NONE);
     ik_undo_log_t *log = read_log();
     const ik_undo_line_t *line = ik_undo_log_line(log, 1);
-    res_t found = ik_undo_log_find_others(log, store, "/project", &line->segments, &others);
+    res_t found = ik_undo_log_find_others(log, store, "/project", line, &line->segments, &others);
     ck_assert_msg(is_ok(&found), "%s", found.message);
     ck_assert_str_eq(format(others), "x>y");
+}
+END_TEST
+
+START_TEST(turns_follow_each_other_when_the_clock_goes_back)
+{
+    ik_store_t *store;
+    ik_undo_segments_t others;
+    ask(1, "first");
+    change(1, "a", "b");
+    ask(1, "second");
+    change(1, "b", "c");
+    ck_assert_int_eq(ik_history_local(history, &store).code, IK_ERR_NONE);
+    ik_undo_log_t *log = read_log();
+    const ik_undo_line_t *line = ik_undo_log_line(log, 1);
+    ik_undo_segments_t last = ik_undo_log_between(line, line->turns[1].seq, INT64_MAX);
+    ck_assert_str_eq(format(last), "b>c");
+    last.items[0].begun_us = line->segments.items[0].begun_us;
+    res_t found = ik_undo_log_find_others(log, store, "/project", line, &last, &others);
+    ck_assert_msg(is_ok(&found), "%s", found.message);
+    ck_assert_str_eq(format(others), "");
 }
 END_TEST
 
@@ -329,6 +349,7 @@ int main(void)
     tcase_add_test(tests, redo_continues_the_stack_of_the_agent_it_brings_back);
     tcase_add_test(tests, data_of_any_form_is_survived);
     tcase_add_test(tests, segments_that_run_at_the_same_time);
+    tcase_add_test(tests, turns_follow_each_other_when_the_clock_goes_back);
     tcase_add_test(tests, sub_agents_belong_to_the_turn_of_their_call);
     tcase_add_test(tests, segments_that_overlap_are_joined);
     suite_add_tcase(suite, tests);
