@@ -448,6 +448,14 @@ static void append_sum(ik_buffer_t *out, size_t files, size_t added, size_t remo
     ik_buffer_append_byte(out, '\n');
 }
 
+/* What of the folder's path is below the root of its repository. git takes the paths of a patch
+ * from there, wherever it is applied, and passes over those outside the working folder. */
+static const char *below_root(const ik_place_t *place, const char *root)
+{
+    size_t len = root == NULL ? 0 : strlen(root);
+    return root == NULL || place->folder[len] != '/' ? "" : place->folder + len + 1;
+}
+
 void ik_patch_append(ik_buffer_t *out, ik_place_t *place, const ik_segment_t *segments,
                      size_t count, ik_patch_format_t format)
 {
@@ -461,6 +469,7 @@ void ik_patch_append(ik_buffer_t *out, ik_place_t *place, const ik_segment_t *se
     if (repository != NULL) {
         writer.object_size = repository->object_size;
     }
+    const char *above = format == IK_PATCH_FULL ? below_root(place, root) : "";
     size_t files = 0;
     size_t added = 0;
     size_t removed = 0;
@@ -475,8 +484,11 @@ void ik_patch_append(ik_buffer_t *out, ik_place_t *place, const ik_segment_t *se
             }
             void *scratch = talloc_new(ctx);
             pair_t pair = {0};
-            load(&pair.old, scratch, place, change->path, change->before, change->before_owner);
-            load(&pair.fresh, scratch, place, change->path, change->after, change->after_owner);
+            const char *path = above[0] == '\0' || outside == 1
+                                   ? change->path
+                                   : ik_sprintf(scratch, "%s/%s", above, change->path);
+            load(&pair.old, scratch, place, path, change->before, change->before_owner);
+            load(&pair.fresh, scratch, place, path, change->after, change->after_owner);
             count_lines(&pair);
             if (format == IK_PATCH_JSON) {
                 append_json(out, &pair, files == 0);

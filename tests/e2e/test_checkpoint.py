@@ -712,7 +712,7 @@ class InRepository(Everywhere, CheckpointTest):
         self.assertEqual(self.take()["files"], 1)
 
     def test_sub_folder(self):
-        """The rules of the repository hold, paths are relative to the folder."""
+        """The rules of the repository hold, paths are relative to the folder, but for git."""
         self.put(".gitignore", "*.log\n/sub/generated\n")
         self.put("other", "not covered")
         self.put("sub/a", "a")
@@ -725,7 +725,12 @@ class InRepository(Everywhere, CheckpointTest):
         self.put("other", "agent")
         segment = {"before": [before["state"]], "after": [self.take(folder=folder)["state"]]}
         self.assertEqual([f["path"] for f in self.diff(segment, folder=folder)], ["a"])
-        self.assertIn("a/a b/a", self.diff(segment, format="patch", folder=folder))
+        self.assertIn(" a |", self.diff(segment, format="stat", folder=folder))
+        patch = self.diff(segment, format="patch", folder=folder)
+        self.assertIn("a/sub/a b/sub/a", patch)
+        self.put("sub/a", "a")
+        git(folder, "apply", "-", input=patch.encode())
+        self.assertEqual(self.read("project/sub/a"), b"agent\n")
         self.restore(segment, folder=folder)
         self.assertEqual(self.read("project/sub/a"), b"a")
 
