@@ -1,7 +1,8 @@
 /*
  * The file is read twice: first to check that it is complete and agrees with the store, then to
- * write it. Input that cannot be read twice (a pipe) is first copied to a temporary file. So a file
- * of any size is imported in little memory, and a faulty one writes nothing.
+ * write it, in one transaction. Input that cannot be read twice (a pipe) is first copied to a
+ * temporary file. So a file of any size is imported in little memory, and a faulty one, or one that
+ * cannot be stored to its end, writes nothing.
  */
 #include "export/import.h"
 
@@ -123,7 +124,7 @@ static size_t count_lines(const batch_t *batch)
     return batch->session_count + batch->agent_count + batch->event_count;
 }
 
-static res_t write_batch(importer_t *importer, ik_store_safety_t safety)
+static res_t write_batch(importer_t *importer)
 {
     batch_t *batch = importer->batch;
     ik_store_batch_t written = {
@@ -133,7 +134,6 @@ static res_t write_batch(importer_t *importer, ik_store_safety_t safety)
         .agent_count = batch->agent_count,
         .events = batch->events,
         .event_count = batch->event_count,
-        .safety = safety,
     };
     res_t result = count_lines(batch) == 0 ? OK : ik_store_write(importer->store, &written);
     begin_batch(batch);
@@ -150,7 +150,7 @@ static res_t take_to_write(importer_t *importer, void *ctx, const ik_import_line
         return OK;
     }
     if (count_lines(batch) == BATCH_LINES || batch->bytes >= BATCH_BYTES) {
-        TRY(write_batch(importer, IK_STORE_NORMAL));
+        TRY(write_batch(importer));
     }
     talloc_steal(batch->scratch, ctx);
     switch (line->type) {
@@ -339,6 +339,18 @@ static void release_all(importer_t *importer)
 
 /* --- the whole --------------------------------------------------------------------------- */
 
+typedef struct {
+    importer_t *importer;
+    FILE *in;
+} writing_t;
+
+static res_t write_lines(void *data)
+{
+    const writing_t *writing = data;
+    TRY(read_lines(writing->importer, writing->in));
+    return write_batch(writing->importer);
+}
+
 static res_t read_twice(importer_t *importer, FILE *in, off_t start)
 {
     TRY(read_lines(importer, in));
@@ -357,8 +369,7 @@ static res_t read_twice(importer_t *importer, FILE *in, off_t start)
     importer->batch = ik_new(importer->scratch, batch_t);
     importer->batch->scratch = talloc_new(importer->scratch);
     begin_batch(importer->batch);
-    TRY(read_lines(importer, in));
-    return write_batch(importer, IK_STORE_FULL); /* the file may be the only copy */
+    return ik_store_transact(importer->store, write_lines, &(writing_t){importer, in});
 }
 
 static res_t read_once(importer_t *importer, FILE *in)

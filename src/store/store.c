@@ -14,6 +14,11 @@ res_t ik_store_write(ik_store_t *store, const ik_store_batch_t *batch)
     return store->kind->write(store, batch);
 }
 
+res_t ik_store_transact(ik_store_t *store, ik_store_work_fn work, void *data)
+{
+    return store->kind->transact == NULL ? work(data) : store->kind->transact(store, work, data);
+}
+
 res_t ik_store_list(const void *ctx, ik_store_t *store, const ik_store_filter_t *filter,
                     ik_store_list_t **out)
 {

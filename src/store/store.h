@@ -132,8 +132,12 @@ typedef struct {
     size_t count;
 } ik_store_hits_t;
 
+typedef res_t (*ik_store_work_fn)(void *data);
+
 typedef struct {
     res_t (*write)(ik_store_t *store, const ik_store_batch_t *batch);
+    /* NULL: every batch is a transaction of its own. */
+    res_t (*transact)(ik_store_t *store, ik_store_work_fn work, void *data);
     res_t (*list)(const void *ctx, ik_store_t *store, const ik_store_filter_t *filter,
                   ik_store_list_t **out);
     res_t (*find)(const void *ctx, ik_store_t *store, const char *prefix, ik_store_list_t **out);
@@ -154,6 +158,10 @@ struct ik_store {
 };
 
 res_t ik_store_write(ik_store_t *store, const ik_store_batch_t *batch);
+/* Runs work, which must return the first error of a write. In the local store all batches that it
+ * writes are one transaction: they are there after the return, on the disk, or none of them is,
+ * also after a crash. Other writers wait meanwhile. */
+res_t ik_store_transact(ik_store_t *store, ik_store_work_fn work, void *data);
 
 /* Sessions with their derived figures, the most recently used first. */
 res_t ik_store_list(const void *ctx, ik_store_t *store, const ik_store_filter_t *filter,

@@ -1,10 +1,12 @@
 """`ikigai session …`: what every command prints, asks and refuses, for people and for programs."""
 import base64
 import fcntl
+import hashlib
 import json
 import os
 import pty
 import re
+import resource
 import signal
 import socket
 import stat
@@ -16,6 +18,7 @@ import unicodedata
 
 import postgres
 from hostile import default_signals, wait_until
+from image_support import entry, png
 from support import IKIGAI, PATIENCE, ROOT, IkigaiTest, as_user
 
 POSTGRES = True
@@ -100,6 +103,16 @@ def exported(key, *messages, cwd="/proj/place", host=HOST, model="openai/gpt-5",
 def key(number):
     """An id that begins with the number, in decimal, two digits."""
     return f"{number:02d}".ljust(16, "0")
+
+
+def words(count):
+    """Messages that take about 400 bytes each in the database."""
+    return [user(f"{n} {os.urandom(350).hex()}") for n in range(count)]
+
+
+def with_files_of(size):
+    """For a process that can write files up to this size only, as on a disk that is full."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 class SessionTest(IkigaiTest):
@@ -823,6 +836,23 @@ class Export(SessionTest):
         for path in (self.path("nowhere"), self.dir):
             self.assertIn(path, self.session("import", path, status=1).err)
         self.assertIn("standard input", self.session("import", "-", status=1).err)
+
+    def test_what_cannot_be_stored_to_its_end(self):
+        """Thousands of messages are written before the image fails, or the disk."""
+        picture = png()
+        look = message("user", "look", images=[entry("a.png", picture)])
+        look["images"] = [{"sha256": hashlib.sha256(picture).hexdigest(),
+                           "data": base64.b64encode(picture).decode()}]
+        path = self.write("large.jsonl", exported(key(1), *words(2500), look) +
+                          exported(key(2), user("the second one")))
+        in_the_way = self.write("home/.ikigai/blobs/images", "")
+        self.assertIn(in_the_way, self.session("import", path, status=1).err)
+        self.assertEqual(self.listed(), [])
+        os.remove(in_the_way)
+        self.session("import", path, status=1, preexec_fn=with_files_of(600_000))
+        self.assertEqual(self.listed(), [])
+        self.session("import", path)
+        self.assertEqual({s["id"]: s["messages"] for s in self.listed()}, {key(1): 2501, key(2): 1})
 
     def test_what_is_refused_need_not_end(self):
         script = "yes no export | head -c 1000000; exec sleep 600"

@@ -38,5 +38,6 @@ typedef struct {
 /* sessions.key of an id; IK_ERR_NOT_FOUND. */
 res_t ik_sqlite_find_key(ik_sqlite_t *sqlite, const char *session_id, int64_t *key);
 
-/* ik_store_kind_t.write */
+/* ik_store_kind_t.write and .transact */
 res_t ik_sqlite_write(ik_store_t *store, const ik_store_batch_t *batch);
+res_t ik_sqlite_transact_writes(ik_store_t *store, ik_store_work_fn work, void *data);

@@ -329,6 +329,9 @@ static res_t run_prepared(ik_sqlite_t *sqlite, ik_sqlite_statement_t which)
 /* As ik_sqlite_transact, with prepared statements, because it runs several times a turn. */
 static res_t write_batch(ik_sqlite_t *sqlite, const ik_store_batch_t *batch)
 {
+    if (!sqlite3_get_autocommit(sqlite->db)) {
+        return write_parts(sqlite, batch); /* of ik_sqlite_transact_writes, which rolls back */
+    }
     TRY(run_prepared(sqlite, IK_SQLITE_BEGIN));
     res_t written = write_parts(sqlite, batch);
     if (is_ok(&written)) {
@@ -368,7 +371,7 @@ static bool is_plain(const ik_store_batch_t *batch)
 res_t ik_sqlite_write(ik_store_t *store, const ik_store_batch_t *batch)
 {
     ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
-    bool full = batch->safety == IK_STORE_FULL;
+    bool full = batch->safety == IK_STORE_FULL && sqlite3_get_autocommit(sqlite->db);
     if (full) {
         TRY(check_place(sqlite->db)); /* a system call, beside a wait for the disk */
         set_full_safety(sqlite, true);
@@ -382,4 +385,18 @@ res_t ik_sqlite_write(ik_store_t *store, const ik_store_batch_t *batch)
         sqlite->agent = 0; /* the end of the log is unknown now */
     }
     return written;
+}
+
+/* The safety cannot change inside a transaction, so it is set for all batches. */
+res_t ik_sqlite_transact_writes(ik_store_t *store, ik_store_work_fn work, void *data)
+{
+    ik_sqlite_t *sqlite = (ik_sqlite_t *)store;
+    TRY(check_place(sqlite->db));
+    set_full_safety(sqlite, true);
+    res_t done = ik_sqlite_transact(sqlite->db, work, data);
+    set_full_safety(sqlite, false);
+    if (is_err(&done)) {
+        sqlite->agent = 0; /* the log ends where it did before */
+    }
+    return done;
 }

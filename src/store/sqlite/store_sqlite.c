@@ -374,6 +374,7 @@ static res_t release_session(ik_store_t *store, const char *session_id, const ik
 
 static const ik_store_kind_t kind = {
     .write = ik_sqlite_write,
+    .transact = ik_sqlite_transact_writes,
     .list = list_sessions,
     .find = find_sessions,
     .agents = read_agents,
