@@ -195,6 +195,9 @@ res_t ik_store_read_all(ik_store_t *store, const char *session_id, int64_t agent
 
 /* Events that are copied from one store to another, in batches. */
 typedef struct {
+    void *ctx;
+    ik_store_t *from;
+    const char *session_id; /* in from */
     ik_store_t *to;
     const char *id; /* under which they are written */
     void *scratch;  /* holds the events' texts */
@@ -284,12 +287,24 @@ static res_t copy_session(void *ctx, ik_store_t *from, const char *session_id, c
     return copy_agents(from, agents, is_ok(&there) ? known : NULL, copying);
 }
 
+static res_t copy_all(void *data)
+{
+    copying_t *copying = data;
+    return copy_session(copying->ctx, copying->from, copying->session_id, copying);
+}
+
+/* Within one store the copy is one transaction, because half a copy would look like a session of
+ * its own. From another store it is not: a slow server would keep other writers waiting. */
 res_t ik_store_copy(ik_store_t *from, const char *session_id, ik_store_t *to, const char *new_id)
 {
     void *ctx = talloc_new(NULL);
-    copying_t copying = {
-        .to = to, .id = new_id == NULL ? session_id : new_id, .scratch = talloc_new(ctx)};
-    res_t copied = copy_session(ctx, from, session_id, &copying);
+    copying_t copying = {.ctx = ctx,
+                         .from = from,
+                         .session_id = session_id,
+                         .to = to,
+                         .id = new_id == NULL ? session_id : new_id,
+                         .scratch = talloc_new(ctx)};
+    res_t copied = from == to ? ik_store_transact(to, copy_all, &copying) : copy_all(&copying);
     talloc_free(ctx);
     return copied;
 }

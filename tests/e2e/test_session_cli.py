@@ -888,6 +888,11 @@ class Fork(SessionTest):
                           self.session("search", "--session", copy, "--json", "echo").json()],
                          [copy] * len(self.session("search", "--json", "echo").json()))
 
+    def test_what_cannot_be_copied_to_its_end(self):
+        self.load(exported(key(1), *words(2500)))
+        self.session("fork", "01", status=1, preexec_fn=with_files_of(1_000_000))
+        self.assertEqual([s["id"] for s in self.listed()], [key(1)])
+
     def test_of_one_in_use(self):
         held, _ = self.hold()
         copy = self.session("fork", held).out.strip()
