@@ -300,6 +300,7 @@ static void report_tools(ik_cli_doctor_t *doctor)
     ik_tool_discovery_options_t options = {.paths = cli->paths,
                                            .config = cli->config,
                                            .host = cli->host,
+                                           .confinement = cli->confinement,
                                            .servers = ik_mcp_supplier(ik_cli_servers(cli, false)),
                                            .refresh = true};
     ik_cli_doctor_begin(doctor, "Tools");

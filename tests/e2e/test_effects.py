@@ -396,6 +396,8 @@ echo '{{"name":"probe","description":"write '${{w:-no}}', network '${{n:-no}}'"}
         for options in ([], ["--refresh"]):
             out = self.ikigai("tool", "list", *options).out
             self.assertIn("write no, network no", out)
+        self.ikigai("doctor")  # asks all tools again
+        self.assertIn("write no, network no", self.ikigai("tool", "list").out)
         self.assertFalse(os.path.exists(f"{self.project}/mark"))
         self.user_tool("probe2", f"""#!/bin/bash
 {{ {probe}; }} 2>/dev/null
