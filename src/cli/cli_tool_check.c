@@ -227,7 +227,9 @@ static bool check_schema(examination_t *exam)
 
 static void check_schema_alone(examination_t *exam)
 {
+    /* nice only starts the tool: env would take a path with a "=" for a variable. */
     const char *argv[] = {"/usr/bin/env", "-i",       "PATH=/usr/local/bin:/usr/bin:/bin",
+                          "nice",         "-n",       "0",
                           exam->path,     "--schema", NULL};
     trial_t trial = try_command(exam, argv, NULL, 0, exam->cli->config->schema_timeout_ms);
     ik_tool_schema_t *schema;

@@ -750,6 +750,13 @@ class Check(IkigaiTest):
                 self.assertNotIn("FIX", done.out)
                 self.assertRegex(done.out, r"\nAll \d+ checks passed\.\n\Z")
 
+    def test_any_name_of_a_folder(self):
+        for folder in ("a=b", "a b", "-n"):
+            with self.subTest(folder=folder):
+                path = self.write(f"{folder}/good", tool_script("good", returns={}), 0o755)
+                self.assertIn("--schema: needs nothing from the environment",
+                              self.check(path, 0).out)
+
     def test_shipped_tools(self):
         for name in os.listdir(TOOLS):
             with self.subTest(name=name):
