@@ -193,7 +193,7 @@ const char *ik_config_provider_type_name(int type)
 /* --- formatting -------------------------------------------------------------------------- */
 
 /* Output of doctor ends up in bug reports. Hides the secret in scheme://user:secret@host and in
- * password=secret. */
+ * password=secret, which may be the end of another name: sslpassword. */
 char *ik_config_hide_password(const void *ctx, const char *text)
 {
     const char *scheme = strstr(text, "://");
@@ -205,14 +205,13 @@ char *ik_config_hide_password(const void *ctx, const char *text)
     const char *at = memrchr(authority, '@', strcspn(authority, "/?#"));
     const char *colon = at == NULL ? NULL : memchr(authority, ':', (size_t)(at - authority));
     ik_buffer_t shown;
-    ik_buffer_init(&shown, ctx, strlen(text) + 2 * strlen("***"));
+    ik_buffer_init(&shown, ctx, IK_BUFFER_UNLIMITED); /* bounded by the text */
     if (colon != NULL) {
         ik_buffer_append(&shown, text, (size_t)(colon - text));
         ik_buffer_append_text(&shown, ":***");
         text = at;
     }
-    const char *parameter = strstr(text, "password=");
-    if (parameter != NULL) {
+    for (const char *parameter; (parameter = strstr(text, "password=")) != NULL;) {
         const char *secret = parameter + strlen("password=");
         ik_buffer_append(&shown, text, (size_t)(secret - text));
         ik_buffer_append_text(&shown, "***");

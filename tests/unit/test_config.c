@@ -1221,14 +1221,14 @@ static void assert_format(ik_config_section_t section, const char *name, const v
 
 START_TEST(values_can_be_formatted)
 {
-    scratch_write("user.json",
-                  "{\"db\":\"postgresql://me:p@ss@host/db?sslmode=require&"
-                  "password=secret&x=1\",\"tools\":{\"t\":{\"pass_env\":[\"A\",\"B\"],\"env\":{"
-                  "\"C\":\"secret\",\"D\":\"file:~/d\"}}},"
-                  "\"providers\":{\"b\":{\"base_url\":\"http://u:pw@h/v1\"}}}");
+    scratch_write("user.json", "{\"db\":\"postgresql://me:p@ss@host/db?sslmode=require&"
+                               "sslpassword=one&password=secret&x=1\",\"tools\":{\"t\":{\"pass_"
+                               "env\":[\"A\",\"B\"],\"env\":{"
+                               "\"C\":\"secret\",\"D\":\"file:~/d\"}}},"
+                               "\"providers\":{\"b\":{\"base_url\":\"http://u:pw@h/v1\"}}}");
     load_good();
     assert_format(IK_CONFIG_TOP, "db", config,
-                  "postgresql://me:***@host/db?sslmode=require&password=***&x=1");
+                  "postgresql://me:***@host/db?sslmode=require&sslpassword=***&password=***&x=1");
     assert_format(IK_CONFIG_TOP, "max_tool_turns", config, "50");
     assert_format(IK_CONFIG_TOP, "max_output_tokens", config, "");
     assert_format(IK_CONFIG_TOP, "model", config, "");
