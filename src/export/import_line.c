@@ -264,10 +264,14 @@ static res_t parse_session(const line_t *line, ik_import_line_t *out)
     return read_number(line, CREATED, INT64_MIN, &session->created_us);
 }
 
+/* Later agents of the session get the numbers after the last one. */
 static res_t parse_agent(const line_t *line, ik_import_line_t *out)
 {
     ik_store_agent_t *agent = &out->agent;
     TRY(read_number(line, NUMBER, IK_STORE_ROOT_AGENT, &agent->number));
+    if (agent->number > INT32_MAX) {
+        return ERR(INVALID, "expected \"number\" to be at most %" PRId32, INT32_MAX);
+    }
     TRY(read_number(line, PARENT, 0, &agent->parent));
     TRY(read_number(line, FORKED_AT, 0, &agent->forked_at));
     return read_number(line, CREATED, INT64_MIN, &agent->created_us);

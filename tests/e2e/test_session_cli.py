@@ -826,7 +826,9 @@ class Export(SessionTest):
         first, agent, said, last = good.splitlines(True)
         for text, line in ((b"", ""), (b"\xff\xfe\0", ":1:"), (first + "{}\n", ":2:"),
                            (first + agent + "nonsense\n", ":3:"), (agent, ":1:"),
-                           (first + agent + said + said, ":4:"), (good + good, ":5:")):
+                           (first + agent + said + said, ":4:"), (good + good, ":5:"),
+                           (good + agent.replace('"number": 1, "parent": 0',
+                                                 '"number": 2147483648, "parent": 1'), ":5:")):
             with self.subTest(text=text):
                 path = self.write("bad.jsonl", text)
                 done = self.session("import", path, status=1)
