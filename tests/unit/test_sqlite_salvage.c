@@ -237,6 +237,24 @@ START_TEST(a_whole_file_is_carried_over_as_it_is)
 }
 END_TEST
 
+START_TEST(the_name_of_a_folder_need_not_be_utf8)
+{
+    ik_history_salvage_t report;
+    ik_store_session_t found;
+    ik_store_session_t session = log_session(LOG_ID);
+    ik_store_t *store = open_store();
+    session.cwd = "/work/\xe9t\xe9";
+    log_assert_ok(
+        ik_store_write(store, &(ik_store_batch_t){.sessions = &session, .session_count = 1}));
+    begin_session(store, LOG_ID, 2);
+    talloc_free(store);
+    store = save(&report);
+    expect(&report, 1, 2, 0);
+    log_assert_ok(ik_store_find(ctx, store, LOG_ID, &found));
+    ck_assert_str_eq(found.cwd, session.cwd);
+}
+END_TEST
+
 START_TEST(what_is_saved_can_be_searched_and_continued)
 {
     ik_history_salvage_t report;
@@ -873,6 +891,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_whole_file_is_carried_over_as_it_is);
+    tcase_add_test(tests, the_name_of_a_folder_need_not_be_utf8);
     tcase_add_test(tests, what_is_saved_can_be_searched_and_continued);
     tcase_add_test(tests, the_order_across_sessions_stays);
     tcase_add_test(tests, a_broken_page_costs_what_stood_on_it);

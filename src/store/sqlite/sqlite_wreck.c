@@ -178,6 +178,16 @@ static bool read_text(sqlite3_stmt *row, int column, const char **text)
     return *text != NULL && is_text(*text, (size_t)sqlite3_column_bytes(row, column));
 }
 
+/* As read_text; the bytes need not be UTF-8. */
+static bool read_path(sqlite3_stmt *row, int column, const char **text)
+{
+    if (sqlite3_column_type(row, column) != SQLITE_TEXT) {
+        return false;
+    }
+    *text = (const char *)sqlite3_column_text(row, column);
+    return *text != NULL && strlen(*text) == (size_t)sqlite3_column_bytes(row, column);
+}
+
 bool ik_sqlite_wreck_read(ik_sqlite_wreck_t *wreck, const ik_sqlite_wreck_row_t *row,
                           ik_store_event_t *event)
 {
@@ -205,7 +215,7 @@ bool ik_sqlite_wreck_session(const void *ctx, ik_sqlite_wreck_t *wreck, int64_t 
         return false;
     }
     for (int column = 0; column < TEXTS; column++) {
-        if (!read_text(session, column, &texts[column])) {
+        if (!(column == CWD ? read_path : read_text)(session, column, &texts[column])) {
             return false;
         }
     }
