@@ -21,6 +21,9 @@
 
 enum { TIDY_EVENTS = 2000 }; /* indexed by one ik_history_tidy */
 enum { PATIENCE_MS = 3000 }; /* how long a question to the shared history may take */
+/* How long a session may take to arrive. A connection on which nothing arrives is given up earlier.
+ */
+enum { ARRIVAL_MS = 60000 };
 
 struct ik_history {
     char *file;
@@ -28,6 +31,7 @@ struct ik_history {
     ik_loop_t *loop;
     ik_store_t *local;       /* NULL: not open yet */
     ik_delivery_t *delivery; /* NULL: nothing is shared */
+    bool heard;              /* the server answered the last question */
     ik_holder_t self;
     char claimed[IK_STORE_ID_LEN + 1]; /* the session that was claimed last; "": none */
     ik_history_question_t *questions;  /* that have no answer yet */
@@ -214,6 +218,7 @@ typedef struct {
      * adds the sessions that stay on this machine to the answer of the server. */
     res_t (*read)(question_t *question, ik_store_t *store);
     res_t (*join)(question_t *question, ik_store_t *local, const char *server, res_t read);
+    bool fetches; /* the session is copied to the local file */
 } kind_t;
 
 /* A question of any kind with its parameters and its answer. It has no talloc parent, because the
@@ -269,6 +274,13 @@ static bool is_unanswered(const res_t *answered)
     return answered->code == IK_ERR_GONE;
 }
 
+/* A session was found before it is fetched. If the server answered then, a copy that takes longer
+ * is large, and the local file has an older state of it or none. */
+static int patience_of(const ik_history_t *history, const question_t *question)
+{
+    return question->kind->fetches && history->heard ? ARRIVAL_MS : PATIENCE_MS;
+}
+
 static bool is_claimed(const ik_history_t *history, const char *session_id)
 {
     return strcmp(history->claimed, session_id) == 0;
@@ -280,6 +292,7 @@ static bool is_claimed(const ik_history_t *history, const char *session_id)
 static res_t settle(ik_history_t *history, question_t **question, question_t *asked,
                     const res_t *answered)
 {
+    history->heard = !is_unanswered(answered);
     if (is_unanswered(answered)) {
         talloc_free(asked);
     } else {
@@ -296,7 +309,8 @@ static res_t run(ik_history_t *history, question_t **question)
     void *asked = NULL;
     if (history->delivery != NULL) {
         asked = copy_question(*question);
-        answered = ik_delivery_ask(history->delivery, (*question)->kind->ask, &asked, PATIENCE_MS);
+        answered = ik_delivery_ask(history->delivery, (*question)->kind->ask, &asked,
+                                   patience_of(history, *question));
     }
     return settle(history, question, asked, &answered);
 }
@@ -379,9 +393,9 @@ static ik_history_question_t *start(const void *ctx, ik_history_t *history, cons
         started->later = ik_timer_create(started, history->loop, on_later, started);
         ik_timer_start(started->later, 0);
     } else {
-        started->inquiry =
-            ik_delivery_ask_start(started, history->delivery, asked->kind->ask,
-                                  copy_question(asked), PATIENCE_MS, on_answer, started);
+        started->inquiry = ik_delivery_ask_start(started, history->delivery, asked->kind->ask,
+                                                 copy_question(asked), patience_of(history, asked),
+                                                 on_answer, started);
     }
     talloc_set_destructor(started, abandon);
     return started;
@@ -606,10 +620,30 @@ res_t ik_history_list_withheld(const void *ctx, ik_history_t *history, ik_store_
 
 /* --- bringing a session here ------------------------------------------------------------- */
 
+/* Copies a session that is not here yet by way of memory. What a lost server had sent by then would
+ * be taken for the whole session. */
+static res_t fetch_whole(const char *session_id, ik_store_t *local, ik_store_t *shared)
+{
+    ik_store_t *memory;
+    TRY(ik_store_sqlite_open(NULL, ":memory:", &memory));
+    res_t fetched = ik_store_copy(shared, session_id, memory, NULL);
+    if (is_ok(&fetched)) {
+        fetched = ik_store_copy(memory, session_id, local, NULL);
+    }
+    talloc_free(memory);
+    return fetched;
+}
+
 /* A session that came from the server is shared with it. */
 static res_t fetch(const question_t *question, ik_store_t *local, ik_store_t *shared)
 {
-    TRY(ik_store_copy(shared, question->text, local, NULL));
+    ik_store_session_t here;
+    res_t found = ik_store_find(question, local, question->text, &here);
+    if (found.code == IK_ERR_NOT_FOUND) {
+        TRY(fetch_whole(question->text, local, shared));
+    } else {
+        TRY(ik_store_copy(shared, question->text, local, NULL));
+    }
     return ik_store_sqlite_share(local, ik_store_postgres_identity(shared), question->text);
 }
 
@@ -619,11 +653,17 @@ static res_t ask_fetch(void *data, ik_store_t *local, ik_store_t *shared)
 }
 
 /* A session that was deleted on the server can still be read here. */
-static res_t require_local(ik_history_t *history, question_t *question)
+static res_t require_local(ik_history_t *history, question_t *question, const res_t *answered)
 {
     ik_store_t *local;
     TRY(ik_history_local(history, &local));
-    return ik_store_find(question, local, question->text, &question->session);
+    res_t found = ik_store_find(question, local, question->text, &question->session);
+    if (found.code == IK_ERR_NOT_FOUND && history->delivery != NULL && is_unanswered(answered)) {
+        return ERR(NOT_FOUND,
+                   "Session %s is not on this machine, and the shared history did not send it: %s",
+                   question->text, answered->message);
+    }
+    return found;
 }
 
 static res_t settle_fetch(ik_history_t *history, question_t *question, const res_t *answered)
@@ -631,10 +671,10 @@ static res_t settle_fetch(ik_history_t *history, question_t *question, const res
     if (is_err(answered) && !is_unanswered(answered) && answered->code != IK_ERR_NOT_FOUND) {
         return *answered;
     }
-    return require_local(history, question);
+    return require_local(history, question, answered);
 }
 
-static const kind_t fetch_kind = {.ask = ask_fetch, .settle = settle_fetch};
+static const kind_t fetch_kind = {.ask = ask_fetch, .settle = settle_fetch, .fetches = true};
 
 res_t ik_history_fetch(ik_history_t *history, const char *session_id)
 {
@@ -681,10 +721,10 @@ static res_t ask_claim(void *data, ik_store_t *local, ik_store_t *shared)
     return fetched.code == IK_ERR_NOT_FOUND ? OK : fetched;
 }
 
-static res_t claim_local(ik_history_t *history, question_t *question)
+static res_t claim_local(ik_history_t *history, question_t *question, const res_t *answered)
 {
     ik_store_t *local;
-    TRY(require_local(history, question));
+    TRY(require_local(history, question, answered));
     TRY(ik_history_local(history, &local));
     return ik_store_claim(local, question->text, &history->self, &question->other);
 }
@@ -701,7 +741,7 @@ static res_t settle_claim(ik_history_t *history, question_t *question, const res
 {
     res_t claimed = *answered;
     if (is_ok(answered) || is_unanswered(answered)) {
-        claimed = claim_local(history, question);
+        claimed = claim_local(history, question, answered);
     }
     if (is_ok(&claimed)) {
         hold(history, question->text);
@@ -716,8 +756,11 @@ static void report_claim(const ik_history_question_t *started, const res_t *resu
     started->on_answer.claim(started->data, result, &started->question->other);
 }
 
-static const kind_t claim_kind = {
-    .ask = ask_claim, .settle = settle_claim, .report = report_claim, .withdraw = withdraw_claim};
+static const kind_t claim_kind = {.ask = ask_claim,
+                                  .settle = settle_claim,
+                                  .report = report_claim,
+                                  .withdraw = withdraw_claim,
+                                  .fetches = true};
 
 static question_t ask_to_claim(const ik_history_t *history, const char *session_id)
 {
@@ -730,8 +773,8 @@ res_t ik_history_claim(ik_history_t *history, const char *session_id, ik_holder_
 {
     question_t asked = ask_to_claim(history, session_id);
     question_t *question = copy_question(&asked);
-    res_t claimed =
-        is_claimed(history, session_id) ? claim_local(history, question) : run(history, &question);
+    res_t claimed = is_claimed(history, session_id) ? claim_local(history, question, &OK)
+                                                    : run(history, &question);
     *other = question->other;
     talloc_free(question);
     return claimed;

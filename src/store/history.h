@@ -2,7 +2,8 @@
  * The session history of a user: the local file (store_sqlite.h) and, when db is a postgresql://
  * URL, a shared history on a server, to which a worker thread delivers every event in order. The
  * loop never waits for the server. Functions that ask the server wait for a few seconds at most and
- * then use the local file.
+ * then use the local file; those that fetch a session which the server has found wait for up to a
+ * minute.
  */
 #pragma once
 

@@ -293,8 +293,8 @@ static res_t copy_all(void *data)
     return copy_session(copying->ctx, copying->from, copying->session_id, copying);
 }
 
-/* Within one store the copy is one transaction, because half a copy would look like a session of
- * its own. From another store it is not: a slow server would keep other writers waiting. */
+/* Between local stores the copy is one transaction, because half a copy would look like a session
+ * of its own. From a server it is not: a slow one would keep other writers waiting. */
 res_t ik_store_copy(ik_store_t *from, const char *session_id, ik_store_t *to, const char *new_id)
 {
     void *ctx = talloc_new(NULL);
@@ -304,7 +304,8 @@ res_t ik_store_copy(ik_store_t *from, const char *session_id, ik_store_t *to, co
                          .to = to,
                          .id = new_id == NULL ? session_id : new_id,
                          .scratch = talloc_new(ctx)};
-    res_t copied = from == to ? ik_store_transact(to, copy_all, &copying) : copy_all(&copying);
+    bool local = from->kind->transact != NULL && to->kind->transact != NULL;
+    res_t copied = local ? ik_store_transact(to, copy_all, &copying) : copy_all(&copying);
     talloc_free(ctx);
     return copied;
 }

@@ -4,6 +4,7 @@ The server is this module's own, because the tests stop and kill it.
 """
 import json
 import os
+import select
 import socket
 import socketserver
 import sqlite3
@@ -145,6 +146,34 @@ def session_of(turn):
 
 def user_texts(request):
     return [m["content"] for m in sent_messages(request) if m["role"] == "user"]
+
+
+class Lossy(socketserver.ThreadingUnixStreamServer):
+    """Passes connections on to a server, in a folder for its address. Each is lost after so many bytes of
+    answers."""
+    daemon_threads = True
+    SOCKET = ".s.PGSQL.5432"
+
+    def __init__(self, folder, server, size):
+        class Connection(socketserver.BaseRequestHandler):
+            def handle(self):
+                with socket.socket(socket.AF_UNIX) as upstream:
+                    upstream.connect(os.path.join(server.folder, Lossy.SOCKET))
+                    pass_on(self.request, upstream, size)
+
+        os.mkdir(folder)
+        super().__init__(os.path.join(folder, Lossy.SOCKET), Connection)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def pass_on(client, server, left):
+    while left > 0:
+        for ready in select.select([client, server], [], [])[0]:
+            data = ready.recv(65536)
+            if not data:
+                return
+            (server if ready is client else client).sendall(data)
+            left -= len(data) if ready is server else 0
 
 
 class Delivery(SharedTest):
@@ -614,6 +643,26 @@ class TwoMachines(SharedTest):
         before, after = sent_messages(llm.requests[1]), sent_messages(llm.requests[2])
         self.assertEqual(before, after[:len(before)])
         self.assert_delivered(session, first, second, third)
+
+    def test_a_part_of_a_session_is_not_taken_for_all_of_it(self):
+        """The connection is lost while the session is copied."""
+        a, b, session = self.machine("a"), self.machine("b"), "00112233aabbccdd"
+        self.ikigai("session", "import", "-", env=a, input="".join(
+            json.dumps({"type": kind, "created_us": 1, **members}) + "\n" for kind, members in [
+                ("session", {"version": 1, "id": session}),
+                ("agent", {"number": 1, "parent": 0, "forked_at": 0}),
+                *[("message", {"agent": 1, "seq": n, "kind": "user", "content": f"{n} " + 500 * "x"})
+                  for n in range(1, 2501)]]).encode())
+        self.assertEqual(len(self.messages(session)), 2500)
+        with Lossy(self.path("lossy"), self.server, 800_000) as lossy:
+            url = f"postgresql:///{self.database}?host={self.path('lossy')}&user=postgres"
+            turn = self.say({**b, "IKIGAI_DB": url}, "run echo more", "-r", session, status=1)
+            lossy.shutdown()
+        self.assertIn(f"Session {session} is not on this machine, and the shared history did not send it",
+                      turn.err)
+        self.assertEqual(self.listed({**b, "IKIGAI_DB": ""}), {})
+        self.say(b, "run echo more", "-r", session)
+        self.assertEqual(self.words(session)[2499:], ["2500 " + 500 * "x", "run echo more"])
 
     def test_the_last_session_of_a_folder_may_be_elsewhere(self):
         a, b = self.machine("a"), self.machine("b")
