@@ -285,7 +285,13 @@ static bool scan_all(scanner_t *s, ik_json_span_t *value)
 
 bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault)
 {
-    scanner_t s = {.text = text, .len = len};
+    return ik_json_scan_part(text, len, 0, value, fault);
+}
+
+bool ik_json_scan_part(const char *text, size_t len, int levels, ik_json_span_t *value,
+                       ik_json_fault_t *fault)
+{
+    scanner_t s = {.text = text, .len = len, .depth = levels};
     bool ok = scan_all(&s, value);
     if (!ok && fault != NULL) {
         *fault = (ik_json_fault_t){.offset = s.at, .reason = s.reason};

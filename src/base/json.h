@@ -39,6 +39,11 @@ typedef struct {
  * may be NULL. */
 bool ik_json_scan(const char *text, size_t len, ik_json_span_t *value, ik_json_fault_t *fault);
 
+/* As ik_json_scan, for a value that becomes a part of another one: it may be nested that many
+ * levels less. */
+bool ik_json_scan_part(const char *text, size_t len, int levels, ik_json_span_t *value,
+                       ik_json_fault_t *fault);
+
 /* As ik_json_scan. *plain is true when the text is UTF-8 and has no \u escape, so that no string
  * can contain half a surrogate pair. */
 bool ik_json_scan_plain(const char *text, size_t len, ik_json_span_t *value, bool *plain);

@@ -145,7 +145,8 @@ static void read_output(call_t *call, ik_process_result_t *process, const char *
     size_t len = process->out.len;
     ik_json_span_t result;
     ik_json_fault_t fault;
-    bool valid = process->out.dropped == 0 && ik_json_scan(text, len, &result, &fault);
+    /* The envelope around it must be JSON that we read, too. */
+    bool valid = process->out.dropped == 0 && ik_json_scan_part(text, len, 1, &result, &fault);
     if (valid && ik_tool_images_found(result)) {
         call->note = note;
         keep_stderr(call, &process->err);

@@ -344,6 +344,16 @@ class Turns:
             "tool_success": True, "result": [1, 2], "limit_reached": True,
             "limit_message": "Tool call limit reached (1). Stopping tool loop."}])
 
+    def test_limit_and_the_deepest_results(self):
+        for levels, code in ((511, None), (512, "INVALID_OUTPUT")):
+            with self.subTest(levels=levels):
+                self.tool("deep", f"echo '{'[' * levels}{']' * levels}'")
+                turn = self.ask([Answer(calls=[Call("deep")]), Answer("That is all.")],
+                                "--max-turns", "1")
+                self.assertEqual((turn.status, turn.reason), (0, "limit"), turn.err)
+                (envelope,) = turn.envelopes()
+                self.assertEqual((envelope.get("error_code"), envelope["limit_reached"]), (code, True))
+
     def test_calls_after_the_limit_are_not_run(self):
         self.tool("once", "echo x >> runs; echo '{}'")
         turn = self.ask([Answer(calls=[Call("once")]),

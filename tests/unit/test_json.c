@@ -175,6 +175,17 @@ START_TEST(depth_is_bounded)
 }
 END_TEST
 
+START_TEST(a_part_leaves_room_for_what_encloses_it)
+{
+    ik_json_span_t value;
+    ik_json_fault_t fault;
+    ck_assert(ik_json_scan_part("[[[]]]", 6, 509, &value, &fault));
+    ck_assert(!ik_json_scan_part("[[[]]]", 6, 510, &value, &fault));
+    ck_assert_str_eq(fault.reason, "nested too deeply");
+    ck_assert_uint_eq(fault.offset, 2);
+}
+END_TEST
+
 START_TEST(the_value_comes_without_the_space_around_it)
 {
     assert_span(scan(" \n {\"a\" : 1} \t"), "{\"a\" : 1}");
@@ -501,6 +512,7 @@ int main(void)
     tcase_add_test(tests, nul_bytes_are_never_json);
     tcase_add_test(tests, every_beginning_of_a_text_is_refused);
     tcase_add_test(tests, depth_is_bounded);
+    tcase_add_test(tests, a_part_leaves_room_for_what_encloses_it);
     tcase_add_test(tests, the_value_comes_without_the_space_around_it);
     tcase_add_test(tests, kinds);
     tcase_add_test(tests, members_come_in_order_as_written);
