@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,22 @@
 #include "base/file.h"
 
 enum { MAX_LINKS = 40 }; /* what the kernel follows */
+
+/* Devices and folders such as /tmp are for everyone. A project can lead there with a link, and must
+ * not have the user close them. */
+static bool may_be_closed(const struct stat *status)
+{
+    return S_ISREG(status->st_mode) ||
+           (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX) == 0);
+}
+
+static res_t refuse_writable(const char *path, const struct stat *status, const char *by, char whom)
+{
+    return may_be_closed(status)
+               ? ERR(DENIED, "%s can be changed by %s; run: chmod %c-w '%s'", path, by, whom, path)
+               : ERR(DENIED, "%s can be changed by %s; use a file in a folder of your own", path,
+                     by);
+}
 
 static res_t check_status(const char *path, const struct stat *status)
 {
@@ -21,13 +38,13 @@ static res_t check_status(const char *path, const struct stat *status)
                    path, (unsigned)status->st_uid, (unsigned)me, path);
     }
     if (status->st_mode & S_IWOTH) {
-        return ERR(DENIED, "%s can be changed by everyone; run: chmod o-w '%s'", path, path);
+        return refuse_writable(path, status, "everyone", 'o');
     }
     if ((status->st_mode & S_IWGRP) && status->st_gid != getegid()) {
-        return ERR(DENIED,
-                   "%s can be changed by group %u, which is not your primary group; run: "
-                   "chmod g-w '%s'",
-                   path, (unsigned)status->st_gid, path);
+        char group[64];
+        snprintf(group, sizeof(group), "group %u, which is not your primary group",
+                 (unsigned)status->st_gid);
+        return refuse_writable(path, status, group, 'g');
     }
     return OK;
 }

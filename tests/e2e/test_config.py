@@ -288,6 +288,20 @@ class Complaints(ConfigTest):
         os.chmod(self.home, 0o700)
         self.ikigai("tool", "list")
 
+    def test_what_is_for_everyone_is_not_to_be_closed(self):
+        """A project could lead there with a link."""
+        path = self.path("project/.ikigai/config.json")
+        os.makedirs(os.path.dirname(path))
+        for place, file in (("/dev/null", "/dev/null"), (self.path("open"), self.write("open/x", "{}"))):
+            with self.subTest(place=place):
+                os.symlink(file, path)
+                if place != file:
+                    os.chmod(place, 0o1777)
+                self.assertEqual(self.ikigai("tool", "list").err,
+                                 f"ikigai: warning: {path}: refused: {place} can be changed by everyone; "
+                                 "use a file in a folder of your own\n")
+                os.remove(path)
+
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_files_of_others(self):
         path = self.config({"max_tool_turns": 5})

@@ -569,10 +569,15 @@ START_TEST(files_others_may_write_are_refused)
     }
     scratch_make_folder("open");
     paths.user_config = scratch_write("open/config.json", "{}");
-    chmod(scratch_path("open"), 01777);
+    chmod(scratch_path("open"), 0777);
     load();
     ck_assert_int_eq(result.code, IK_ERR_DENIED);
     ck_assert_ptr_nonnull(strstr(result.message, "chmod o-w"));
+    chmod(scratch_path("open"), 01777); /* as /tmp, which must stay so */
+    load();
+    ck_assert_int_eq(result.code, IK_ERR_DENIED);
+    ck_assert_ptr_nonnull(strstr(result.message, "can be changed by everyone"));
+    ck_assert_ptr_null(strstr(result.message, "chmod"));
 }
 END_TEST
 

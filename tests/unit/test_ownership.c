@@ -52,8 +52,8 @@ START_TEST(world_writable_is_refused)
     chmod(path, 0644);
     chmod(scratch_path("d"), 0757);
     assert_refused(path, scratch_path("d"), "chmod o-w");
-    chmod(scratch_path("d"), 01777); /* sticky does not help */
-    assert_refused(path, scratch_path("d"), "chmod o-w");
+    chmod(scratch_path("d"), 01777); /* sticky does not help, and may be meant for everyone */
+    assert_refused(path, scratch_path("d"), "use a file in a folder of your own");
     ck_assert_int_eq(ik_ownership_check_folder(scratch_path("d")).code, IK_ERR_DENIED);
     chmod(scratch_path("d"), 0755);
     assert_accepted(path);
