@@ -21,9 +21,9 @@ enum { FORMAT = 1, TRUST_FILE_MAX = 32 * 1024 * 1024 };
 
 /* --- the recorded decisions -------------------------------------------------------------- */
 
-/* The recorded folders, {canonical path: {hash, trusted_at, files, effects}}; an empty object when
- * there are none. New reference. A file that is damaged, or that other users may write, is an
- * error. */
+/* The recorded folders, {name: {hash, trusted_at, files, effects}}; an empty object when there are
+ * none. A name is that of name_record. New reference. A file that is damaged, or that other users
+ * may write, is an error. */
 static res_t load_records(const ik_paths_t *paths, json_t **folders)
 {
     char *text;
@@ -205,7 +205,7 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t 
     json_t *folders = NULL;
     TRY(lock_records(paths, &lock));
     res_t saved = load_records(paths, &folders);
-    json_t *old = json_object_get(folders, snapshot->folder);
+    json_t *old = json_object_get(folders, snapshot->record);
     const char *trusted = recorded_text(old, "hash");
     if (is_ok(&saved) && refresh && (trusted == NULL || strcmp(trusted, snapshot->hash) != 0)) {
         saved = ERR(CONFLICT, "The trust was revoked in the meantime");
@@ -223,7 +223,7 @@ static res_t record_snapshot(const ik_paths_t *paths, const ik_trust_snapshot_t 
             }
         }
         saved =
-            record != NULL && json_object_set_new(folders, snapshot->folder, record) == 0
+            record != NULL && json_object_set_new(folders, snapshot->record, record) == 0
                 ? save_records(paths, folders)
                 : ERR(INVALID, "The name of %s or of a file in it is not UTF-8", snapshot->folder);
     }
@@ -276,11 +276,25 @@ static void read_host(ik_trust_status_t *status, json_t *record)
     }
 }
 
-static void compare_with_record(ik_trust_status_t *status, const char *folder, json_t *record,
-                                bool holds_tools)
+/* The name of the decision about a folder, on ctx: its canonical path, and the use that a link
+ * makes of it. Without that a link called hooks would run what is trusted as skills. */
+static char *name_record(const void *ctx, const char *folder, const char *resolved)
+{
+    const char *slash = strrchr(folder, '/');
+    const char *use = slash == NULL ? folder : slash + 1;
+    return strcmp(use, strrchr(resolved, '/') + 1) == 0
+               ? ik_strdup(ctx, resolved)
+               : ik_sprintf(ctx, "%s//%s", resolved, use); /* no canonical path contains that */
+}
+
+static void compare_with_record(ik_trust_status_t *status, const char *folder, const char *name,
+                                json_t *record, bool holds_tools)
 {
     res_t taken = ik_trust_snapshot_create(status, folder, known_hash, record, &status->snapshot);
     const char *trusted = recorded_text(record, "hash");
+    if (is_ok(&taken)) {
+        status->snapshot->record = ik_strdup(status->snapshot, name);
+    }
     if (is_err(&taken)) {
         refuse(status, taken.message);
     } else if (holds_tools ? status->snapshot->tool_count == 0 : status->snapshot->count == 0) {
@@ -318,7 +332,8 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
     }
     json_t *folders = NULL;
     res_t loaded = load_records(paths, &folders);
-    json_t *record = json_object_get(folders, resolved);
+    char *decision = name_record(status, folder, resolved);
+    json_t *record = json_object_get(folders, decision);
     const char *name = strrchr(folder, '/');
     if (is_err(&loaded)) {
         refuse(status, loaded.message);
@@ -328,7 +343,8 @@ ik_trust_status_t *ik_trust_check(const void *ctx, const ik_paths_t *paths, cons
         refuse(status,
                ik_sprintf(status, "it is a symlink to %s; replace it with a copy", resolved));
     } else {
-        compare_with_record(status, resolved, record, name != NULL && strcmp(name, "/tools") == 0);
+        compare_with_record(status, resolved, decision, record,
+                            name != NULL && strcmp(name, "/tools") == 0);
     }
     if (status->state == IK_TRUST_GIVEN && record_is_stale(status->snapshot, record)) {
         /* Saves hashing the files at the next start; a failure to save does no harm. */
@@ -448,7 +464,8 @@ res_t ik_trust_revoke(const ik_paths_t *paths, const char *folder, bool *known)
     TRY(lock_records(paths, &lock));
     /* A folder that no longer exists is looked up by its path as given. */
     char *resolved = canonical(NULL, folder);
-    res_t forgotten = forget(paths, resolved == NULL ? folder : resolved, known);
+    char *decision = resolved == NULL ? NULL : name_record(resolved, folder, resolved);
+    res_t forgotten = forget(paths, decision == NULL ? folder : decision, known);
     talloc_free(resolved);
     close(lock);
     return forgotten;

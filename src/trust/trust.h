@@ -1,12 +1,12 @@
 /*
- * The user's consent to use a folder of a project: tools, hooks, commands, skills or agents, or
- * its .mcp.json. No
- * file of such a folder is executed, not even with --schema, or sent to a model before the user has
- * trusted exactly these files. Trusting copies the folder read-only to ~/.ikigai/trusted/HASH, and
- * it is used from that copy, so that what is used is what was reviewed, whatever happens to the
- * folder afterwards. trust_snapshot.h says what the hash covers. A second decision is about
- * effects: what tools may do beyond writing in the project. It ends with the first. Decisions are
- * kept in ~/.ikigai/trust.json.
+ * The user's consent to use a folder of a project: tools, hooks, commands, skills or agents, or its
+ * .mcp.json. No file of such a folder is executed, not even with --schema, or sent to a model
+ * before the user has trusted exactly these files. Trusting copies the folder read-only to
+ * ~/.ikigai/trusted/HASH, and it is used from that copy, so that what is used is what was reviewed,
+ * whatever happens to the folder afterwards. trust_snapshot.h says what the hash covers. Files are
+ * trusted for one use: a link that makes hooks of trusted skills is decided about again. A second
+ * decision is about effects: what tools may do beyond writing in the project. It ends with the
+ * first. Decisions are kept in ~/.ikigai/trust.json.
  */
 #pragma once
 

@@ -255,7 +255,7 @@ res_t ik_trust_snapshot_create(const void *ctx, const char *folder,
         return ERR(SYSTEM, "Cannot read %s: %s", folder, strerror(errno));
     }
     ik_trust_snapshot_t *snapshot = ik_new(ctx, ik_trust_snapshot_t);
-    snapshot->folder = ik_strdup(snapshot, folder);
+    snapshot->folder = snapshot->record = ik_strdup(snapshot, folder);
     listing_t listing = {.snapshot = snapshot, .fd = fd};
     res_t filled = fill(&listing, only, known, data);
     close(fd);

@@ -30,6 +30,7 @@ typedef struct {
 
 typedef struct {
     char *folder; /* canonical; for a single file its path */
+    char *record; /* the name of the decision about it: folder, unless trust.c gives another one */
     char hash[IK_TRUST_SNAPSHOT_HASH_LENGTH + 1];
     ik_trust_snapshot_file_t *files; /* sorted by path */
     size_t count;

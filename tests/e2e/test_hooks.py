@@ -12,7 +12,7 @@ from agent_support import AgentTest, sent_messages, sent_results
 from fake_llm import Answer, Call, Usage
 from image_support import png
 from repl_support import ReplTest, words_of
-from support import IKIGAI, OBJECTS, PATIENCE, ROOT, IkigaiTest
+from support import IKIGAI, OBJECTS, PATIENCE, ROOT, IkigaiTest, tool_script
 
 WITHHOLD = os.path.join(OBJECTS, "tests", "escape", "withhold_driver")
 # Keeps what it was given, one line each.
@@ -578,6 +578,26 @@ exit 0
         self.assertEqual(sorted(os.listdir(self.project)), [".ikigai", "after", "inside"])
         for name in ("home/outside", "home/.ikigai/outside"):
             self.assertFalse(os.path.exists(self.path(name)), name)
+
+    def test_files_that_are_trusted_for_another_use(self):
+        """A link makes neither hooks nor tools of what was trusted as skills."""
+        self.write("project/.ikigai/skills/before_tool/SKILL.md", "---\ndescription: d\n---\n")
+        self.write("project/.ikigai/skills/before_tool/run", "#!/bin/sh\n" + RECORD, 0o755)
+        self.write("project/.ikigai/skills/reader", tool_script("reader"), 0o755)
+        self.ikigai("trust", "--yes")
+        for use in ("hooks", "tools"):
+            os.symlink("skills", self.path(f"project/.ikigai/{use}"))
+        self.call(config={"confinement": "off"})
+        self.assertEqual(self.seen(), [])
+        self.assertNotIn("reader", self.ikigai("tool", "list").out)
+        shown = self.ikigai("trust", "--yes").out
+        self.assertIn("Folder of hooks: 3 files", shown)
+        self.assertIn("reader", self.ikigai("tool", "list").out)
+        self.call(config={"confinement": "off"})
+        self.assertEqual(len(self.seen()), 1)
+        self.ikigai("untrust")
+        self.call(config={"confinement": "off"})
+        self.assertEqual(len(self.seen()), 1)
 
     def test_a_project_configures_no_hooks(self):
         self.hook("before_tool", "guard", "exit 1")
