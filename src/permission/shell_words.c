@@ -21,8 +21,8 @@ typedef enum { WORD, TARGET, DOCUMENT, TABBED_DOCUMENT } role_t;
 /* Where in "case SUBJECT in PATTERN) list;; esac" the next word is. */
 typedef enum { CASE_LIST, CASE_SUBJECT, CASE_IN, CASE_PATTERN } case_part_t;
 
-/* A command list that is being read: the whole text, what is between $( and ), or the body of a
- * here-document. */
+/* A command list that is being read: the whole text, what is between $( and ) or between
+ * backquotes, or the body of a here-document. */
 typedef struct {
     ik_shell_words_t *out;
     size_t command; /* index of the current one */
@@ -279,9 +279,33 @@ static size_t split_documents(splitter_t *splitter, const char *text, size_t len
     return i;
 }
 
+/* Reads what is between ` and `, from position i, and returns the position of its end: the next
+ * backquote, whatever quotes are open. Backslashes there hide a substitution within it from the
+ * shell that looks for the end, and are gone when the list is read. */
+static size_t split_backquotes(splitter_t *splitter, const char *text, size_t len, size_t i,
+                               bool quoted, int depth)
+{
+    ik_buffer_t list;
+    ik_buffer_init(&list, splitter->out, len + 1);
+    ik_buffer_append_text(&list, "");
+    for (; i < len && text[i] != '`'; i++) {
+        if (text[i] == '\\' && i + 1 < len) {
+            i++;
+            if (strchr(quoted ? "$`\\\"" : "$`\\", text[i]) == NULL) {
+                ik_buffer_append_byte(&list, '\\');
+            }
+        }
+        ik_buffer_append_byte(&list, text[i]);
+    }
+    split(splitter->out, list.data, list.len, 0, '\0', false, depth + 1);
+    ik_buffer_reset(&list);
+    return i;
+}
+
 /* Reads what begins with $(, <(, >(, ( or ` at position i, and returns the position of its end.
  * What is substituted is a list of its own; the word around it goes on. */
-static size_t split_inner(splitter_t *splitter, const char *text, size_t len, size_t i, int depth)
+static size_t split_inner(splitter_t *splitter, const char *text, size_t len, size_t i, bool quoted,
+                          int depth)
 {
     char c = text[i];
     size_t from = c == '(' || c == '`' ? i + 1 : i + 2;
@@ -293,9 +317,9 @@ static size_t split_inner(splitter_t *splitter, const char *text, size_t len, si
     } else {
         splitter->in_word = splitter->mixed = true;
     }
-    return depth >= DEPTH_MAX
-               ? from - 1
-               : split(splitter->out, text, len, from, c == '`' ? '`' : ')', false, depth + 1);
+    return depth >= DEPTH_MAX ? from - 1
+           : c == '`'         ? split_backquotes(splitter, text, len, from, quoted, depth)
+                              : split(splitter->out, text, len, from, ')', false, depth + 1);
 }
 
 /* Whether the list ends with the character that may end it. */
@@ -354,7 +378,7 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
         } else if ((c == '$' && next == '(') || c == '`' ||
                    (bare && (c == '(' || (strchr("<>", c) != NULL && next == '(')))) {
             quote = depth < DEPTH_MAX ? quote : '\0';
-            i = split_inner(&splitter, text, len, i, depth);
+            i = split_inner(&splitter, text, len, i, !bare, depth);
         } else if (c == '$') { /* a variable is left in the word */
             out->plain = false;
             splitter.mixed = true;
