@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/utf8.h"
 
 enum { DEPTH_MAX = 50 }; /* of lists within each other; deeper ones are read as one list */
 
@@ -14,6 +15,12 @@ typedef struct {
     char *end; /* the line that ends it */
     bool tabs; /* may stand before that line */
 } document_t;
+
+/* How a list is read. */
+enum {
+    IN_DOCUMENT = 1 << 0, /* it is the body of a here-document */
+    AS_BASH = 1 << 1,     /* $'…' and $"…" are quotes; not in every shell */
+};
 
 /* What the next word is. */
 typedef enum { WORD, TARGET, DOCUMENT, TABBED_DOCUMENT } role_t;
@@ -27,6 +34,7 @@ typedef struct {
     ik_shell_words_t *out;
     size_t command; /* index of the current one */
     size_t before;  /* the command before &>, which goes on in some shells; else as command */
+    unsigned how;
     ik_buffer_t word;
     bool in_word; /* a quoted empty word counts */
     bool mixed;   /* the word is quoted or expanded in part, so it is neither a number nor { */
@@ -128,6 +136,77 @@ static void add_byte(splitter_t *splitter, char byte)
 {
     ik_buffer_append_byte(&splitter->word, byte);
     splitter->in_word = true;
+}
+
+/* --- quotes ------------------------------------------------------------------------------ */
+
+/* Reads digits up to a number of them, and returns the position after them. */
+static size_t read_digits(const char *text, size_t len, size_t i, unsigned base, size_t most,
+                          uint32_t *value)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *digit;
+    *value = 0;
+    for (; most > 0 && i < len && text[i] != '\0'; most--, i++) {
+        digit = memchr(digits, tolower((unsigned char)text[i]), base);
+        if (digit == NULL) {
+            break;
+        }
+        *value = *value * base + (uint32_t)(digit - digits);
+    }
+    return i;
+}
+
+/* Reads what follows a backslash at position i into bytes, and returns the position after it. */
+static size_t read_escape(const char *text, size_t len, size_t i, char bytes[5], size_t *count)
+{
+    static const char names[] = "abeEfnrtv\\'\"?";
+    static const char values[] = "\a\b\x1b\x1b\f\n\r\t\v\\'\"?";
+    char c = text[i];
+    const char *name = c == '\0' ? NULL : strchr(names, c);
+    bool braced = c == 'x' && i + 1 < len && text[i + 1] == '{';
+    bool octal = c >= '0' && c <= '7';
+    size_t digits = octal ? i : braced ? i + 2 : i + 1;
+    size_t most = octal ? 3 : braced ? len : c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    uint32_t code;
+    size_t end = read_digits(text, len, digits, octal ? 8 : 16, most, &code);
+    *count = 1;
+    if (end > digits) {
+        bool unicode = c == 'u' || c == 'U';
+        bytes[0] = (char)code;
+        *count = unicode ? ik_utf8_encode(bytes, code <= 0x10ffff ? code : 0xfffd) : 1;
+        return braced && end < len && text[end] == '}' ? end + 1 : end;
+    }
+    if (c == 'c' && i + 1 < len && text[i + 1] != '\'') { /* \c\\ has two backslashes */
+        bytes[0] = (char)(toupper((unsigned char)text[i + 1]) & 0x1f);
+        return text[i + 1] == '\\' && i + 2 < len ? i + 3 : i + 2;
+    }
+    if (name != NULL) {
+        bytes[0] = values[name - names];
+    } else {
+        bytes[0] = '\\';
+        bytes[1] = c;
+        *count = 2;
+    }
+    return i + 1;
+}
+
+/* Reads what follows $' up to the closing quote, and returns the position of that. NUL ends the
+ * text, but not the quotes. */
+static size_t read_ansi_quotes(splitter_t *splitter, const char *text, size_t len, size_t i)
+{
+    bool ended = false;
+    splitter->in_word = splitter->mixed = true;
+    while (i < len && text[i] != '\'') {
+        char bytes[5] = {text[i]};
+        size_t count = 1;
+        i = text[i] == '\\' && i + 1 < len ? read_escape(text, len, i + 1, bytes, &count) : i + 1;
+        ended = ended || bytes[0] == '\0';
+        for (size_t k = 0; k < count && !ended; k++) {
+            add_byte(splitter, bytes[k]);
+        }
+    }
+    return i;
 }
 
 /* --- redirections ------------------------------------------------------------------------ */
@@ -262,7 +341,7 @@ static void strip_prefixes(ik_shell_words_t *out)
 }
 
 static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t i, char end,
-                    bool is_document, int depth);
+                    unsigned how, int depth);
 
 /* Reads the bodies of the here-documents that the line before i began; returns the position after
  * them. A shell may get them as input, so they are read as commands. */
@@ -272,7 +351,7 @@ static size_t split_documents(splitter_t *splitter, const char *text, size_t len
     for (size_t k = 0; k < splitter->document_count && depth < DEPTH_MAX; k++) {
         size_t end;
         size_t next = find_end(&splitter->documents[k], text, len, i, &end);
-        split(splitter->out, text, end, i, '\0', true, depth + 1);
+        split(splitter->out, text, end, i, '\0', splitter->how | IN_DOCUMENT, depth + 1);
         i = next;
     }
     splitter->document_count = 0;
@@ -297,7 +376,7 @@ static size_t split_backquotes(splitter_t *splitter, const char *text, size_t le
         }
         ik_buffer_append_byte(&list, text[i]);
     }
-    split(splitter->out, list.data, list.len, 0, '\0', false, depth + 1);
+    split(splitter->out, list.data, list.len, 0, '\0', splitter->how & AS_BASH, depth + 1);
     ik_buffer_reset(&list);
     return i;
 }
@@ -317,9 +396,12 @@ static size_t split_inner(splitter_t *splitter, const char *text, size_t len, si
     } else {
         splitter->in_word = splitter->mixed = true;
     }
-    return depth >= DEPTH_MAX ? from - 1
-           : c == '`'         ? split_backquotes(splitter, text, len, from, quoted, depth)
-                              : split(splitter->out, text, len, from, ')', false, depth + 1);
+    if (depth >= DEPTH_MAX) {
+        return from - 1;
+    }
+    return c == '`'
+               ? split_backquotes(splitter, text, len, from, quoted, depth)
+               : split(splitter->out, text, len, from, ')', splitter->how & AS_BASH, depth + 1);
 }
 
 /* Whether the list ends with the character that may end it. */
@@ -348,9 +430,10 @@ static void read_operator(splitter_t *splitter, char c, char next)
  * position of that end. In a document quotes and # are characters like others: an apostrophe there
  * must not hide a substitution after it. */
 static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t i, char end,
-                    bool is_document, int depth)
+                    unsigned how, int depth)
 {
-    splitter_t splitter = {.out = out};
+    bool is_document = (how & IN_DOCUMENT) != 0;
+    splitter_t splitter = {.out = out, .how = how};
     char quote = '\0';
     ik_buffer_init(&splitter.word, out, len + 1);
     begin_command(&splitter);
@@ -379,6 +462,9 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
                    (bare && (c == '(' || (strchr("<>", c) != NULL && next == '(')))) {
             quote = depth < DEPTH_MAX ? quote : '\0';
             i = split_inner(&splitter, text, len, i, !bare, depth);
+        } else if (c == '$' && bare && (next == '\'' || next == '"') && how == AS_BASH) {
+            out->plain = false; /* of $"…", the quotes are read next */
+            i = next == '"' ? i : read_ansi_quotes(&splitter, text, len, i + 2);
         } else if (c == '$') { /* a variable is left in the word */
             out->plain = false;
             splitter.mixed = true;
@@ -425,7 +511,10 @@ ik_shell_words_t *ik_shell_words_split(const void *ctx, const char *text, size_t
 {
     ik_shell_words_t *out = ik_new(ctx, ik_shell_words_t);
     out->plain = true;
-    split(out, text, len, 0, '\0', false, 0);
+    split(out, text, len, 0, '\0', 0, 0);
+    if (memmem(text, len, "$'", 2) != NULL || memmem(text, len, "$\"", 2) != NULL) {
+        split(out, text, len, 0, '\0', AS_BASH, 0); /* whichever shell runs it */
+    }
     strip_prefixes(out);
     out->plain = out->plain && out->count == 1 && out->commands[0].count > 0;
     return out;
