@@ -19,7 +19,7 @@ typedef struct {
 /* How a list is read. */
 enum {
     IN_DOCUMENT = 1 << 0, /* it is the body of a here-document */
-    AS_BASH = 1 << 1,     /* $'…' and $"…" are quotes; not in every shell */
+    AS_BASH = 1 << 1,     /* with $'…', $"…" and NAME[…]=…, which not every shell has */
 };
 
 /* What the next word is. */
@@ -35,6 +35,7 @@ typedef struct {
     size_t command; /* index of the current one */
     size_t before;  /* the command before &>, which goes on in some shells; else as command */
     unsigned how;
+    int brackets; /* open ones, of NAME[…]= */
     ik_buffer_t word;
     bool in_word; /* a quoted empty word counts */
     bool mixed;   /* the word is quoted or expanded in part, so it is neither a number nor { */
@@ -211,22 +212,33 @@ static size_t read_ansi_quotes(splitter_t *splitter, const char *text, size_t le
 
 /* --- redirections ------------------------------------------------------------------------ */
 
+/* The length of a variable's name or, in bash, of an array's element: name, name[1]. 0: neither. */
+static size_t name_length(const char *word, size_t len)
+{
+    size_t i = 0;
+    while (i < len && (isalnum((unsigned char)word[i]) || word[i] == '_')) {
+        i++;
+    }
+    if (i == 0 || isdigit((unsigned char)word[0])) {
+        return 0;
+    }
+    const char *close = i < len && word[i] == '[' ? memrchr(word + i, ']', len - i) : NULL;
+    return close == NULL ? i : (size_t)(close - word) + 1;
+}
+
 /* The word before < or > belongs to it: 2>f, {name}>f. */
 static bool is_descriptor(const splitter_t *splitter)
 {
     const char *word = splitter->word.data;
     size_t len = splitter->word.len;
-    if (len == 0 || splitter->mixed) {
-        return false;
+    size_t digits = 0;
+    if (len > 2 && word[0] == '{' && word[len - 1] == '}') { /* what is in [ ] may be expanded */
+        return name_length(word + 1, len - 2) == len - 2;
     }
-    size_t braces = len > 2 && word[0] == '{' && word[len - 1] == '}' ? 1 : 0;
-    for (size_t i = braces; i < len - braces; i++) {
-        if (!isdigit((unsigned char)word[i]) &&
-            (braces == 0 || (!isalpha((unsigned char)word[i]) && word[i] != '_'))) {
-            return false;
-        }
+    while (digits < len && isdigit((unsigned char)word[digits])) {
+        digits++;
     }
-    return true;
+    return len > 0 && digits == len && !splitter->mixed;
 }
 
 /* Reads the operator at position i and returns the position of its last character. */
@@ -277,16 +289,16 @@ static size_t find_end(const document_t *document, const char *text, size_t len,
 /* NAME=VALUE before a command. */
 static bool is_assignment(const char *word)
 {
-    size_t len = strcspn(word, "=");
-    if (word[len] != '=' || len == 0 || isdigit((unsigned char)word[0])) {
-        return false;
+    const char *sign = strchr(word, '=');
+    const char *bracket = strchr(word, '[');
+    if (sign != NULL && bracket != NULL && bracket < sign) { /* NAME[a==b]=VALUE */
+        const char *end = strstr(bracket, "]=");
+        const char *more = strstr(bracket, "]+=");
+        sign = end != NULL ? end + 1 : more != NULL ? more + 2 : sign;
     }
-    for (size_t i = 0; i < len; i++) {
-        if (!isalnum((unsigned char)word[i]) && word[i] != '_' && word[i] != '+') {
-            return false;
-        }
-    }
-    return true;
+    size_t len = sign == NULL ? 0 : (size_t)(sign - word);
+    len -= len > 0 && word[len - 1] == '+';
+    return len > 0 && name_length(word, len) == len;
 }
 
 static bool is_reserved(const char *word)
@@ -310,12 +322,14 @@ static size_t count_options(const ik_shell_command_words_t *command)
     size_t count = 0;
     while (count < command->count) {
         const char *word = command->words[count];
-        bool named = strcmp(word, "-a") == 0 && count + 1 < command->count; /* exec -a NAME */
+        const char *end = word + 1 + (word[0] == '-' ? strspn(word + 1, "pcl") : 0);
+        bool named = word[0] == '-' && *end == 'a'; /* exec -a NAME, -aNAME */
+        bool takes_next = named && end[1] == '\0' && count + 1 < command->count;
         if (!named && strcmp(word, "--") != 0 &&
-            (word[0] != '-' || word[1] == '\0' || word[1 + strspn(word + 1, "pcl")] != '\0')) {
+            (word[0] != '-' || word[1] == '\0' || *end != '\0')) {
             break;
         }
-        count += named ? 2 : 1;
+        count += takes_next ? 2 : 1;
     }
     return count;
 }
@@ -426,6 +440,29 @@ static void read_operator(splitter_t *splitter, char c, char next)
     }
 }
 
+/* Whether a word that begins here can be an assignment. */
+static bool may_assign(const splitter_t *splitter)
+{
+    const ik_shell_command_words_t *command = &splitter->out->commands[splitter->command];
+    const char *last = command->count == 0 ? NULL : command->words[command->count - 1];
+    return last == NULL || is_reserved(last) || is_assignment(last);
+}
+
+/* Whether the character belongs to the index of an array, in which blanks and operators are
+ * characters like others. */
+static bool is_in_brackets(splitter_t *splitter, char c)
+{
+    size_t len = splitter->word.len;
+    bool named = len > 0 && !splitter->mixed && name_length(splitter->word.data, len) == len;
+    if (c == '[' && (splitter->brackets > 0 || (named && may_assign(splitter)))) {
+        splitter->brackets++;
+        return true;
+    }
+    bool within = splitter->brackets > 0;
+    splitter->brackets -= within && c == ']';
+    return within && strchr("] \t\n;&|<>()#", c) != NULL;
+}
+
 /* Reads a list of commands from position i up to `end` or the end of the text, and returns the
  * position of that end. In a document quotes and # are characters like others: an apostrophe there
  * must not hide a substitution after it. */
@@ -447,6 +484,8 @@ static size_t split(ik_shell_words_t *out, const char *text, size_t len, size_t 
             } else {
                 add_byte(&splitter, c);
             }
+        } else if (bare && how == AS_BASH && is_in_brackets(&splitter, c)) {
+            add_byte(&splitter, c);
         } else if (bare && c == end && ends_list(&splitter, end)) {
             break;
         } else if (c == '\\' && i + 1 < len) {
@@ -512,8 +551,12 @@ ik_shell_words_t *ik_shell_words_split(const void *ctx, const char *text, size_t
     ik_shell_words_t *out = ik_new(ctx, ik_shell_words_t);
     out->plain = true;
     split(out, text, len, 0, '\0', 0, 0);
-    if (memmem(text, len, "$'", 2) != NULL || memmem(text, len, "$\"", 2) != NULL) {
-        split(out, text, len, 0, '\0', AS_BASH, 0); /* whichever shell runs it */
+    static const char *const bash[] = {"$'", "$\"", "]=", "]+="};
+    for (size_t i = 0; i < IK_LENGTH(bash); i++) {
+        if (memmem(text, len, bash[i], strlen(bash[i])) != NULL) {
+            split(out, text, len, 0, '\0', AS_BASH, 0); /* whichever shell runs it */
+            break;
+        }
     }
     strip_prefixes(out);
     out->plain = out->plain && out->count == 1 && out->commands[0].count > 0;
