@@ -22,6 +22,7 @@ typedef struct {
     ik_mode_t mode;
     bool confined; /* held to effects; else the call runs as the user's own programs do */
     ik_effects_t effects;
+    bool rule_asks;           /* a rule has the user asked, which beats rules that allow */
     ik_hook_decision_t hooks; /* what hooks say */
     const char *hook_reason;  /* why; NULL: not known */
     const char *said;         /* by hooks that were asked here, for the model; NULL */
@@ -199,7 +200,7 @@ static char *find_reason(const decision_t *decision)
 }
 
 /* What lets a call run where there is no user to ask. A hook's question is asked in every mode and
- * overrides rules. */
+ * overrides rules, as that of a rule overrides --allow network. */
 static const char *find_remedy(const decision_t *decision)
 {
     const ik_permission_gate_options_t *options = &decision->gate->options;
@@ -210,8 +211,9 @@ static const char *find_remedy(const decision_t *decision)
                          : ik_sprintf(decision, "%s, or %s", options->remedy, options->full_remedy);
     }
     return hook_asks || extra == IK_PERMISSION_ALL ? "pass --allow all"
-           : extra == IK_PERMISSION_NETWORK        ? "pass --allow network"
-                                                   : "pass --allow all or --mode full";
+           : extra == IK_PERMISSION_NETWORK && !decision->rule_asks
+               ? "pass --allow network"
+               : "pass --allow all or --mode full";
 }
 
 static void ask(decision_t *decision, const char *wants)
@@ -307,7 +309,8 @@ static void decide(decision_t *decision, ik_confinement_level_t level)
     bool may_write = !decision->confined || decision->effects.write != IK_WRITE_NONE;
     bool unguarded = level == IK_CONFINEMENT_NONE && !off && may_write;
     const char *wants = may_write ? "write" : NULL;
-    bool asks = effect == IK_PERMISSION_ASK;
+    decision->rule_asks = effect == IK_PERMISSION_ASK;
+    bool asks = decision->rule_asks;
     if (decision->call.extra != IK_PERMISSION_NOTHING && !off) {
         wants = decision->call.extra == IK_PERMISSION_ALL ? "no confinement" : "network";
         asks = asks || effect != IK_PERMISSION_ALLOW;

@@ -140,6 +140,15 @@ class Headless(PermissionTest):
             self.assertIn(f"pass {flag}", self.denied(turn))
             self.assertFalse(self.wrote(turn))
 
+    def test_what_a_rule_asks_is_not_answered_by_another_rule(self):
+        self.rules({"ask": ["network"]})
+        for what, runs in (("network", False), ("all", True)):
+            turn = self.ask([bash("touch file", permissions="network"), Answer("Ok.")],
+                            "--allow", what)
+            self.assertEqual(self.wrote(turn), runs)
+            if not runs:
+                self.assertIn("pass --allow all or --mode full", self.denied(turn))
+
     def test_allow(self):
         for more, args, runs in [
                 ({"permissions": "network"}, ["--allow", "network"], True),
