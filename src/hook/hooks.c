@@ -302,7 +302,8 @@ static void on_room(void *data, ik_process_host_t *room)
     }
 }
 
-/* A project's hooks write in the project alone, and nowhere in plan mode. */
+/* A project's hooks write in the project alone, and nowhere in plan mode, which holds even where
+ * confinement is turned off. */
 static void begin_group(run_t *run)
 {
     const ik_hooks_options_t *options = &run->hooks->options;
@@ -311,12 +312,13 @@ static void begin_group(run_t *run)
     while (run->end < run->count && run->started[run->end].of_project == of_project) {
         run->end++;
     }
-    if (!of_project || options->config->confinement == IK_CONFIG_CONFINEMENT_OFF) {
+    bool plans = run->agent.mode == IK_MODE_PLAN;
+    bool off = options->config->confinement == IK_CONFIG_CONFINEMENT_OFF;
+    if (!of_project || (off && !plans)) {
         start_group(run, options->host, false);
         return;
     }
-    ik_effects_t effects = {.write =
-                                run->agent.mode == IK_MODE_PLAN ? IK_WRITE_NONE : IK_WRITE_PROJECT};
+    ik_effects_t effects = {.write = plans ? IK_WRITE_NONE : IK_WRITE_PROJECT};
     ik_confinement_prepare(run, options->confinement, effects, on_room, run);
 }
 

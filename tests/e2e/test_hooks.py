@@ -557,10 +557,12 @@ class Projects(HookTest):
         # a project's allow is silence
         _, envelope = self.call("touch x", "--trust", "--mode", "ask")
         self.assertIn("there is no user to ask", envelope["error"])
-        # and a plan changes nothing
-        os.remove(os.path.join(self.project, "inside"))
-        self.call("echo x", "--trust", "--mode", "plan")
-        self.assertFalse(os.path.exists(os.path.join(self.project, "inside")))
+        # and a plan changes nothing, even where confinement is turned off
+        for level in ("preferred", "off"):
+            os.remove(os.path.join(self.project, "inside"))
+            self.call("echo x", "--trust", "--mode", "plan", config={"confinement": level})
+            self.assertFalse(os.path.exists(os.path.join(self.project, "inside")), level)
+            self.write("project/inside")
 
     def test_partial_confinement(self):
         """Without namespaces a project's hook still writes only in the project and has no network."""
