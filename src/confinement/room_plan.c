@@ -346,6 +346,7 @@ static void protect_in_git(const guard_t *guard, const char *folder)
 
 static void protect_modules(const guard_t *guard, const char *folder, int depth,
                             ik_room_step_t kind);
+static void protect_worktrees(const guard_t *guard, const char *folder, int depth);
 
 /* A folder that holds a protected place must be a mount point: otherwise it could be renamed, and
  * another one made in its place. */
@@ -353,12 +354,18 @@ static void protect_git(const guard_t *guard, const char *folder, int depth)
 {
     ik_room_plan_t *plan = guard->plan;
     char *modules = ik_file_join(plan, folder, "modules");
+    char *worktrees = ik_file_join(plan, folder, "worktrees");
     add(plan, IK_ROOM_WRITABLE, folder);
     protect_in_git(guard, folder);
     if (kind_of(modules) == S_IFLNK) {
         protect(guard, modules);
     } else if (kind_of(modules) == S_IFDIR) {
         protect_modules(guard, modules, depth, IK_ROOM_WRITABLE);
+    }
+    if (kind_of(worktrees) == S_IFLNK) {
+        protect(guard, worktrees);
+    } else if (kind_of(worktrees) == S_IFDIR) {
+        protect_worktrees(guard, worktrees, depth);
     }
 }
 
@@ -394,6 +401,53 @@ static void protect_modules(const guard_t *guard, const char *folder, int depth,
             protect_in_git(guard, module);
         }
         talloc_free(module);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+/* Whether this git folder is that of a linked worktree which tools cannot write. In one that they
+ * can write, its file .git might as well name another folder. */
+static bool is_elsewhere(const guard_t *guard, const char *folder)
+{
+    void *scratch = talloc_new(NULL);
+    const char *back = read_line(scratch, ik_file_join(scratch, folder, "gitdir"));
+    bool elsewhere =
+        back == NULL || !ik_file_is_within(resolve_from(scratch, folder, back), guard->project);
+    talloc_free(scratch);
+    return elsewhere;
+}
+
+/* Protects the git folders of linked worktrees: git in such a worktree obeys the hooks and the
+ * configuration of the folder that commondir names. gitdir tells where the worktree is. */
+static void protect_worktrees(const guard_t *guard, const char *folder, int depth)
+{
+    ik_room_plan_t *plan = guard->plan;
+    const char **found = NULL;
+    size_t count = 0;
+    DIR *entries = depth > 0 ? opendir(folder) : NULL;
+    struct dirent *entry;
+    while (entries != NULL && count <= MODULES_MAX && (entry = readdir(entries)) != NULL) {
+        char *path = ik_file_join(plan, folder, entry->d_name);
+        bool is_other = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+        mode_t kind = is_other ? kind_of(path) : 0;
+        if (kind == S_IFLNK || (kind == S_IFDIR && is_elsewhere(guard, path))) {
+            append(plan, &found, &count, path);
+        }
+        talloc_free(path);
+    }
+    bool readable = entries == NULL || count > MODULES_MAX;
+    if (readable || count > 0) {
+        add(plan, readable ? IK_ROOM_READABLE : IK_ROOM_WRITABLE, folder);
+    }
+    for (size_t i = 0; !readable && i < count; i++) {
+        if (kind_of(found[i]) == S_IFLNK) {
+            protect(guard, found[i]);
+        } else {
+            protect_git(guard, found[i], depth - 1);
+            protect(guard, ik_file_join(plan, found[i], "gitdir"));
+        }
     }
     if (entries != NULL) {
         closedir(entries);
@@ -677,6 +731,13 @@ ik_room_plan_t *ik_room_plan_create_partial(const void *ctx, const ik_room_place
     for (size_t i = 0; store != NULL && i < IK_LENGTH(protected_in_git); i++) {
         add_unique(plan, &closed, &count, ik_file_join(plan, store, protected_in_git[i]));
         add_unique(plan, &closed, &count, ik_file_join(plan, own, protected_in_git[i]));
+    }
+    const char **protected = store == NULL ? NULL : ik_room_plan_protected(plan, places.project);
+    for (size_t i = 0; protected != NULL && protected[i] != NULL; i++) {
+        bool of_worktree = ik_file_is_within(protected[i], ik_file_join(plan, store, "worktrees"));
+        if (of_worktree && !ik_file_is_within(protected[i], own)) {
+            add_unique(plan, &closed, &count, protected[i]);
+        }
     }
     const char **wanted = NULL;
     size_t wanted_count = 0;

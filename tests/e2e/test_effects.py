@@ -271,6 +271,22 @@ class Running(EffectsTest):
         self.assertEqual(self.bash("mkdir -p data/hooks; echo gitdir: data > .git")["note"],
                          "Protected places appeared: data/hooks")
 
+    def test_a_linked_worktree_elsewhere_keeps_its_repository(self):
+        """Git there obeys the configuration of the folder that commondir names."""
+        for name, text in (("HEAD", "ref: refs/heads/main"), ("worktrees/w/commondir", "../.."),
+                           ("worktrees/w/gitdir", self.path("w", ".git")),
+                           ("worktrees/in/commondir", "../.."),
+                           ("worktrees/in/gitdir", self.path("project", "in", ".git"))):
+            self.write(f"project/.git/{name}", text + "\n")
+        self.write("w/.git", f"gitdir: {self.path('project', '.git', 'worktrees', 'w')}\n")
+        for command in ("touch .git/worktrees/w/index", "rm -r .git/worktrees/in",
+                        "mkdir -p .git/worktrees/new && rm -r .git/worktrees/new"):
+            self.assertEqual(self.bash(command)["result"]["exit_code"], 0, command)
+        for command in ("echo evil > .git/worktrees/w/commondir", "rm .git/worktrees/w/commondir",
+                        "echo $PWD/in/.git > .git/worktrees/w/gitdir",
+                        "mv .git/worktrees/w old", "mv .git/worktrees old"):
+            self.assertNotEqual(self.bash(command)["result"]["exit_code"], 0, command)
+
     def test_links_that_lead_elsewhere_are_named(self):
         """A protected link and its target cannot be replaced, but the folders between them can."""
         self.write("project/envs/dev", "")

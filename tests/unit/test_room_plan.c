@@ -311,6 +311,54 @@ START_TEST(test_store_of_a_worktree_is_writable_but_for_hooks)
 }
 END_TEST
 
+static void put_linked(const char *own, const char *back)
+{
+    put(ik_sprintf(ctx, "%s/gitdir", own), ik_sprintf(ctx, "%s\n", below(back)));
+    put(ik_sprintf(ctx, "%s/commondir", own), "../..\n");
+}
+
+/* In those within the project, tools can change what git obeys anyway. */
+START_TEST(test_linked_worktrees_elsewhere_keep_their_repository)
+{
+    put("project/.git/HEAD", "");
+    put_linked("project/.git/worktrees/near", "project/near/.git");
+    ck_assert(!has(full(project), IK_ROOM_WRITABLE, "project/.git/worktrees"));
+    put_linked("project/.git/worktrees/far", "far/.git");
+    put("project/.git/worktrees/far/modules/sub/HEAD", "");
+    put("project/.git/worktrees/far/modules/sub/config", "");
+    const ik_room_plan_t *plan = full(project);
+    int all = find(plan, IK_ROOM_WRITABLE, below("project/.git/worktrees"));
+    int far = find(plan, IK_ROOM_WRITABLE, below("project/.git/worktrees/far"));
+    ck_assert_int_gt(all, find(plan, IK_ROOM_WRITABLE, below("project/.git")));
+    ck_assert_int_gt(far, all);
+    const char *read_only[] = {"commondir", "gitdir", "modules/sub/config"};
+    for (size_t i = 0; i < sizeof(read_only) / sizeof(read_only[0]); i++) {
+        const char *place = ik_sprintf(ctx, "project/.git/worktrees/far/%s", read_only[i]);
+        ck_assert_msg(find(plan, IK_ROOM_READABLE, below(place)) > far, "%s", place);
+    }
+    ck_assert(!has(plan, IK_ROOM_WRITABLE, "project/.git/worktrees/near"));
+    for (int i = 0; i < 150; i++) {
+        put(ik_sprintf(ctx, "project/.git/worktrees/%d/commondir", i), "");
+    }
+    ck_assert(has(full(project), IK_ROOM_READABLE, "project/.git/worktrees"));
+}
+END_TEST
+
+START_TEST(test_other_worktrees_of_the_store_keep_it)
+{
+    put_worktree("repo/.git/worktrees/w", below("project/.git"), "../..");
+    put_linked("repo/.git/worktrees/far", "far/.git");
+    put("repo/.git/objects/x", "");
+    const ik_room_plan_t *plan = full(project);
+    ck_assert(has(plan, IK_ROOM_READABLE, "repo/.git/worktrees/far/commondir"));
+    ck_assert_int_gt(find(plan, IK_ROOM_WRITABLE, below("repo/.git/worktrees/w")),
+                     find(plan, IK_ROOM_WRITABLE, below("repo/.git/worktrees")));
+    if (strncmp(base, "/tmp/", 5) != 0) { /* otherwise /tmp lets it be written */
+        ck_assert(!may_write(partial(project), below("repo/.git/worktrees/far/commondir")));
+    }
+}
+END_TEST
+
 START_TEST(test_git_file_opens_no_other_folder)
 {
     /* A folder that does not name the project. */
@@ -446,6 +494,8 @@ int main(void)
     tcase_add_test(cases, test_submodules_too_deep_in_each_other_are_read_only);
     tcase_add_test(cases, test_many_submodules_are_all_read_only);
     tcase_add_test(cases, test_store_of_a_worktree_is_writable_but_for_hooks);
+    tcase_add_test(cases, test_linked_worktrees_elsewhere_keep_their_repository);
+    tcase_add_test(cases, test_other_worktrees_of_the_store_keep_it);
     tcase_add_test(cases, test_git_file_opens_no_other_folder);
     tcase_add_test(cases, test_git_folder_elsewhere_in_the_project_is_protected);
     tcase_add_test(cases, test_links_and_what_they_lead_to_are_protected);
