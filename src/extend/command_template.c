@@ -355,8 +355,8 @@ static bool has_word(const char *text, const char *word)
 static res_t check_expressions(const filling_t *filling, const char *source, size_t len)
 {
     static const char *const evaluators[] = {
-        "((",   "[[",      "$[",      "${",    "=(",     "let",     "read",   "-v",
-        "wait", "declare", "typeset", "local", "RANDOM", "SRANDOM", "OPTIND", "HISTCMD",
+        "((",      "[[",      "$[",    "${",    "=(",     "let",     "read",   "-v",      "wait",
+        "declare", "typeset", "local", "unset", "RANDOM", "SRANDOM", "OPTIND", "HISTCMD",
     };
     char *command = ik_strndup(filling->out, source, len);
     const char *found = NULL;

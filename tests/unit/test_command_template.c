@@ -298,6 +298,7 @@ START_TEST(an_argument_is_no_expression)
         "printf -v \"$1\" x",
         "read \"$1\" </dev/null",
         "read \"x[$1]\" </dev/null",
+        "mapfile a </dev/null; unset \"$1\"",
         "declare \"$1=2\"",
         "typeset -i x; x=$1",
         "f() { local \"$1=2\"; }; f",
