@@ -12,8 +12,9 @@ enum { DEPTH_MAX = 50 }; /* of lists within each other; deeper ones are read as 
 
 /* A here-document whose body follows the current line. */
 typedef struct {
-    char *end; /* the line that ends it */
-    bool tabs; /* may stand before that line */
+    char *end;   /* the line that ends it */
+    bool tabs;   /* may stand before that line */
+    bool quoted; /* that word was: a backslash does not join lines */
 } document_t;
 
 /* How a list is read. */
@@ -111,8 +112,8 @@ static void end_word(splitter_t *splitter)
     if (splitter->role == DOCUMENT || splitter->role == TABBED_DOCUMENT) {
         splitter->documents =
             ik_resize_array(out, splitter->documents, document_t, splitter->document_count + 1);
-        splitter->documents[splitter->document_count++] =
-            (document_t){.end = word, .tabs = splitter->role == TABBED_DOCUMENT};
+        splitter->documents[splitter->document_count++] = (document_t){
+            .end = word, .tabs = splitter->role == TABBED_DOCUMENT, .quoted = splitter->mixed};
     } else if (splitter->role == WORD && brace && out->commands[splitter->command].count > 0) {
         add_command(splitter); /* the body of a function */
     } else if (splitter->role == WORD) {
@@ -260,11 +261,23 @@ static size_t begin_redirection(splitter_t *splitter, const char *text, size_t l
     return tabbed ? i + 1 : i;
 }
 
+/* Whether a backslash joins the line before this position, which is that of a newline, with the
+ * next one. */
+static bool is_joined(const char *text, size_t i)
+{
+    size_t count = 0;
+    while (count < i && text[i - count - 1] == '\\') {
+        count++;
+    }
+    return count % 2 == 1;
+}
+
 /* Finds the line that ends the document whose body begins at i. Returns the position after that
  * line's newline, and sets *end to where the body ends. */
 static size_t find_end(const document_t *document, const char *text, size_t len, size_t i,
                        size_t *end)
 {
+    bool goes_on = false; /* the line before goes on in this one */
     while (i < len) {
         const char *newline = memchr(text + i, '\n', len - i);
         size_t next = newline == NULL ? len : (size_t)(newline - text) + 1;
@@ -273,11 +286,12 @@ static size_t find_end(const document_t *document, const char *text, size_t len,
             line++;
         }
         size_t line_len = (newline == NULL ? len : next - 1) - line;
-        if (line_len == strlen(document->end) &&
+        if (!goes_on && line_len == strlen(document->end) &&
             memcmp(text + line, document->end, line_len) == 0) {
             *end = i;
             return next;
         }
+        goes_on = !document->quoted && newline != NULL && is_joined(text, next - 1);
         i = next;
     }
     *end = len;
