@@ -4,7 +4,7 @@ url, and requests with what was sent to it.
   era         "legacy" (default), "modern"
   sse         answers to calls are streams of events
   prime       a stream begins with an event that has an id and no data
-  cut         a stream breaks off before the answer; it is resumed by GET with Last-Event-ID
+  cut         a stream breaks off before the answer, or "inside" of its event; it is resumed by GET with Last-Event-ID
   forget      that many sessions are forgotten after their first call: 404, or the status `lost`
   settles     so many seconds pass before notifications/initialized is answered; requests are refused until then
   refusal     the code of the error that calls are refused with: 400; None: they are not refused
@@ -150,7 +150,7 @@ class McpHttp:
                 if peer.cut and body["method"] == "tools/call":
                     with peer.lock:
                         peer.kept["e0"] = text
-                    self.events(prime)
+                    self.events(prime + ([f"id: e1\ndata: {text[:20]}"] if peer.cut == "inside" else []))
                 else:
                     self.events([*prime, *note, f"id: e1\ndata: {text}\n\n"])
 

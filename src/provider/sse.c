@@ -12,8 +12,10 @@ struct ik_sse {
     void *user;
     ik_buffer_t line; /* the beginning of a line that is spread over several pieces */
     ik_buffer_t event;
-    ik_buffer_t id;   /* of the last event that had one */
-    int64_t retry_ms; /* -1: not told */
+    ik_buffer_t id;      /* that the current event named */
+    bool names_id;       /* it has named one */
+    ik_buffer_t last_id; /* of the last event that had one and was whole */
+    int64_t retry_ms;    /* -1: not told */
     ik_buffer_t data;
     bool has_data;  /* a data line, even an empty one: without any, there is no event */
     bool after_cr;  /* a CR ended the last line; a newline right after it belongs to it */
@@ -45,6 +47,7 @@ ik_sse_t *ik_sse_create(const void *ctx, ik_sse_fn on_event, void *user)
     ik_buffer_init(&sse->event, sse, IK_SSE_EVENT_MAX);
     ik_buffer_init(&sse->data, sse, IK_SSE_EVENT_MAX);
     ik_buffer_init(&sse->id, sse, IK_SSE_EVENT_MAX);
+    ik_buffer_init(&sse->last_id, sse, IK_SSE_EVENT_MAX);
     sse->retry_ms = -1;
     clear(&sse->event);
     return sse;
@@ -81,6 +84,7 @@ static void take_field(ik_sse_t *sse, const char *name, size_t name_len, const c
     } else if (is_field(name, name_len, "id") && memchr(value, '\0', value_len) == NULL) {
         clear(&sse->id);
         ik_buffer_append(&sse->id, value, value_len);
+        sse->names_id = true;
     } else if (is_field(name, name_len, "retry") && value_len > 0 && value_len < 10) {
         int64_t number = 0;
         for (size_t i = 0; i < value_len; i++) {
@@ -95,7 +99,7 @@ static void take_field(ik_sse_t *sse, const char *name, size_t name_len, const c
 
 const char *ik_sse_last_id(const ik_sse_t *sse)
 {
-    return sse->id.data;
+    return sse->last_id.data;
 }
 
 int64_t ik_sse_retry_ms(const ik_sse_t *sse)
@@ -103,11 +107,23 @@ int64_t ik_sse_retry_ms(const ik_sse_t *sse)
     return sse->retry_ms;
 }
 
+/* The blank line after an event. Only now does its id count: a stream that breaks off inside of an
+ * event has to be resumed before it. */
+static bool end_event(ik_sse_t *sse)
+{
+    if (sse->names_id) {
+        clear(&sse->last_id);
+        ik_buffer_append(&sse->last_id, sse->id.data, sse->id.len);
+        sse->names_id = false;
+    }
+    return dispatch(sse);
+}
+
 /* A comment is a field with an empty name. */
 static bool take_line(ik_sse_t *sse, const char *line, size_t len)
 {
     if (len == 0) {
-        return dispatch(sse);
+        return end_event(sse);
     }
     const char *end = line + len;
     const char *colon = memchr(line, ':', len);

@@ -22,8 +22,8 @@ ik_sse_t *ik_sse_create(const void *ctx, ik_sse_fn on_event, void *user);
 
 /* False when an event exceeds IK_SSE_EVENT_MAX, or after a callback returned false. */
 bool ik_sse_feed(ik_sse_t *sse, const char *bytes, size_t len);
-/* The id of the last event, also of one without data; NULL: none had one. Valid until the next
- * feed. */
+/* The id of the last event, also of one without data; NULL: none had one. An event that has no
+ * blank line yet does not count. Valid until the next feed. */
 const char *ik_sse_last_id(const ik_sse_t *sse);
 /* How long to wait before a connection is made again; -1: the stream does not say. */
 int64_t ik_sse_retry_ms(const ik_sse_t *sse);

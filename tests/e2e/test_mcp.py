@@ -692,7 +692,8 @@ class Http(McpTest):
         return [r for r in peer.requests if (r["body"] or {}).get("method") == method]
 
     def test_json_and_streams(self):
-        for options in ({}, {"sse": True}, {"sse": True, "prime": True}, {"sse": True, "cut": True}):
+        for options in ({}, {"sse": True}, {"sse": True, "prime": True}, {"sse": True, "cut": True},
+                        {"sse": True, "cut": "inside"}):
             with self.subTest(**options):
                 peer = self.peer(**options)
                 turn = self.calls(("web__echo", {"text": "a\u00e9"}), ("web__echo", {"text": "b"}),

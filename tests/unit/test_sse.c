@@ -262,6 +262,36 @@ START_TEST(finishing_twice_is_finishing_once)
 }
 END_TEST
 
+/* A stream that breaks off inside of an event is resumed before that event. */
+START_TEST(an_id_counts_from_the_end_of_its_event_on)
+{
+    static const struct {
+        const char *stream;
+        const char *id; /* NULL: none */
+    } cases[] = {
+        {"data: a\n\n", NULL},
+        {"id: 1\n\n", "1"},
+        {"id: 1\ndata:\n\n", "1"},
+        {"id: 1\n", NULL},
+        {"id: 1\ndata: a\n", NULL},
+        {"id: 1\ndata: a\n\nid: 2\ndata: b", "1"},
+        {"id: 1\ndata: a\n\nid: 2\ndata: b\n", "1"},
+        {"id: 1\r\ndata: a\r\n\r\nid: 2", "1"},
+        {"id: 1\ndata: a\n\nid: 2\rdata: b\r\r", "2"},
+        {"id: 1\ndata: a\n\ndata: b\n\n", "1"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        listener_t listener = {0};
+        ik_sse_t *sse = begin(&listener);
+        for (const char *at = cases[i].stream; *at != '\0'; at++) {
+            ck_assert(feed(sse, at, 1));
+        }
+        ck_assert(ik_sse_finish(sse));
+        ck_assert_pstr_eq(ik_sse_last_id(sse), cases[i].id);
+    }
+}
+END_TEST
+
 static bool count_bytes(void *user, const char *event, const char *data, size_t len)
 {
     (void)event;
@@ -374,6 +404,7 @@ int main(void)
     tcase_add_test(tests, events_come_at_once);
     tcase_add_test(tests, nothing_comes_after_a_no);
     tcase_add_test(tests, finishing_twice_is_finishing_once);
+    tcase_add_test(tests, an_id_counts_from_the_end_of_its_event_on);
     tcase_add_test(tests, a_large_event_is_accepted);
     tcase_add_test(tests, an_event_over_the_maximum_is_refused);
     tcase_add_test(tests, time_is_linear);
