@@ -10,6 +10,7 @@ url, and requests with what was sent to it.
   refusal     the code of the error that calls are refused with: 400; None: they are not refused
   token       the bearer token that is wanted; None: none
   status      the status of every answer
+  quiet       the name of the tool whose calls are not answered: their streams end when one of them is cancelled
   bare        the status of every answer to a call, which has no body then
   missing     the scopes that calls are refused for: 403; None: none
   stream      the server has a stream of its own (in the modern era: for those who listen), on which it says three
@@ -44,7 +45,7 @@ class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
                  status=None, bare=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
                  change=None, breaks=0, era_first=False, refusal=None, settles=0,
-                 redirect=None):
+                 redirect=None, quiet=None):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
         self.bare = bare
@@ -55,6 +56,7 @@ class McpHttp:
         self.breaks, self.era_first, self.refusal = breaks, era_first, refusal
         self.settles, self.settled = settles, settles == 0
         self.redirect = redirect  # a status and the address for everything but /mcp/
+        self.quiet, self.cancelled = quiet, threading.Event()
         self.said = threading.Condition()
         self.missing = None
         self.requests, self.sessions, self.kept = [], [], {}
@@ -123,6 +125,8 @@ class McpHttp:
                         time.sleep(peer.settles)
                         peer.settled = True
                     self.answer(202)
+                    if body.get("method") == "notifications/cancelled":
+                        peer.cancelled.set()
                     return
                 if peer.missing and body["method"] == "tools/call":
                     self.answer(403, WWW_Authenticate='Bearer error="insufficient_scope", '
@@ -130,6 +134,12 @@ class McpHttp:
                     return
                 if peer.bare and body["method"] == "tools/call":
                     self.answer(peer.bare)
+                    return
+                if peer.quiet and body.get("params", {}).get("name") == peer.quiet:
+                    try:
+                        self.events(peer.silence())
+                    except OSError:
+                        self.close_connection = True
                     return
                 if body["method"] == "subscriptions/listen" and peer.stream:
                     self.events([ACKNOWLEDGED] if peer.breaks_off() else peer.changes())
@@ -190,12 +200,17 @@ class McpHttp:
             self.said.notify_all()
             self.said.wait_for(lambda: self.era == "legacy" or self.stopped)
 
+    def silence(self):
+        yield ": open\n\n"
+        self.cancelled.wait()
+
     def breaks_off(self):
         with self.lock:
             self.breaks -= 1
             return self.breaks >= 0
 
     def stop(self):
+        self.cancelled.set()
         with self.said:
             self.stopped = True
             self.said.notify_all()

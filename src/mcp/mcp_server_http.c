@@ -139,6 +139,7 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
         return;
     }
     bool of_call = exchange != NULL;
+    bool of_page = server->page != NULL && ik_rpc_call_id(server->page) == id;
     if (of_call) {
         ik_mcp_exchange_fns_t fns = exchange->fns;
         talloc_free(exchange);
@@ -147,9 +148,9 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
         } else {
             fns.on_lost(fns.data, login, narrow ? scope : NULL, why);
         }
-    } else if (id == 0) {
+    } else if (id == 0 || (!login && !of_page && server->state == IK_MCP_SERVER_UP)) {
         talloc_free(scope);
-        return; /* a notification, or the server's own stream */
+        return; /* a notification, the server's own stream, or what was answered elsewhere */
     } else if (!login && server->state == IK_MCP_SERVER_UP) {
         ik_mcp_server_fail_list(server, why);
     } else if (!login) {

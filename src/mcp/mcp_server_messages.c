@@ -69,12 +69,14 @@ const char *ik_mcp_exchange_junk(const ik_mcp_exchange_t *exchange)
 
 void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange, const char *reason)
 {
-    if (server->http != NULL && server->facts.modern) {
-        ik_mcp_http_give_up(server->http, exchange->token); /* closing the stream cancels */
-    } else if (server->rpc != NULL) {
+    bool told = server->http != NULL && server->facts.modern; /* by the end of its stream */
+    if (!told && server->rpc != NULL) {
         char *params = ik_sprintf(exchange, "{\"requestId\":%" PRId64 ",\"reason\":\"%s\"}",
                                   exchange->token, reason);
         ik_rpc_notify(server->rpc, "notifications/cancelled", params);
+    }
+    if (server->http != NULL) { /* the stream may end without an answer, or never */
+        ik_mcp_http_give_up(server->http, exchange->token);
     }
     talloc_free(exchange);
 }

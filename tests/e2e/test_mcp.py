@@ -765,6 +765,19 @@ class Http(McpTest):
         self.assertEqual(turn.envelopes()[0]["error_code"], "SERVER_UNAVAILABLE")
         self.assertEqual(len(self.sent_to(peer, "initialize")), 2)
 
+    def test_a_call_that_is_given_up_leaves_the_session(self):
+        """The server has no answer to it: the stream just ends."""
+        peer = self.peer(quiet="quiet", tools=[{"name": name, "inputSchema": {"type": "object"}}
+                                               for name in ("quiet", "echo")])
+        turn = self.calls(("web__quiet", {}), ("web__echo", {"text": "x"}),
+                          servers={"web": {"url": peer.url, "timeout_seconds": 1}})
+        given_up, done = turn.envelopes()
+        self.assertEqual((given_up["error_code"], done.get("result")), ("TOOL_TIMEOUT", {"output": "x"}))
+        (cancelled,) = self.sent_to(peer, "notifications/cancelled")
+        self.assertEqual(cancelled["body"]["params"]["requestId"],
+                         self.sent_to(peer, "tools/call")[0]["body"]["id"])
+        self.assertEqual(len(self.sent_to(peer, "initialize")), 1)
+
     def test_requests_wait_until_the_server_is_initialized(self):
         peer = self.peer(settles=0.3, stream=True)
         turn = self.calls(("web__echo", {"text": "x"}), servers={"web": {"url": peer.url}})
