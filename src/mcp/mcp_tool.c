@@ -105,12 +105,26 @@ bool ik_mcp_tool_is_enabled(const ik_config_server_t *server, const char *tool)
 
 /* --- schemas ----------------------------------------------------------------------------- */
 
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words != NULL && strcmp(*words, word) != 0) {
+        words++;
+    }
+    return *words != NULL;
+}
+
 /* What stands under properties has to be a schema; anything else would make a provider refuse the
- * whole request. What another address describes is not fetched: it may be any value. */
+ * whole request. What another address describes is not fetched: it may be any value. A parameter or
+ * definition may be called like a keyword. */
 static void drop_no_schemas(json_t *schema, int depth)
 {
+    static const char *const maps[] = {
+        "properties", "$defs", "definitions", "patternProperties", "dependentSchemas", NULL};
+    static const char *const data[] = {"enum", "const", "default", "example", "examples", NULL};
     const char *key;
+    const char *name;
     json_t *value;
+    json_t *each;
     void *next;
     size_t i;
     if (depth > DEPTH_MAX) {
@@ -132,11 +146,17 @@ static void drop_no_schemas(json_t *schema, int depth)
     }
     json_object_foreach(schema, key, value)
     {
-        drop_no_schemas(value, depth + 1);
-        json_t *each;
-        json_array_foreach(value, i, each)
-        {
-            drop_no_schemas(each, depth + 1);
+        if (is_one_of(key, maps)) {
+            json_object_foreach(value, name, each)
+            {
+                drop_no_schemas(each, depth + 1);
+            }
+        } else if (!is_one_of(key, data)) {
+            drop_no_schemas(value, depth + 1);
+            json_array_foreach(value, i, each)
+            {
+                drop_no_schemas(each, depth + 1);
+            }
         }
     }
 }

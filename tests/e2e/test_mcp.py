@@ -257,6 +257,12 @@ class Discovery(McpTest):
             "ref": ({"$ref": "#/$defs/pair", "$defs": {"pair": pair}}, {"a": text, "b": number}, ["a"]),
             "defs": ({"type": "object", "properties": {"p": {"$ref": "#/$defs/pair"}}, "$defs": {"pair": pair}},
                      {"p": {"$ref": "#/$defs/pair"}}, None),
+            "called": ({"type": "object", "properties": {
+                "properties": {"description": "d", **pair}, "q": {"$ref": "#/$defs/properties"},
+                "r": {**pair, "default": {"properties": {"a": "b"}}}},
+                "$defs": {"properties": {"type": "string", "description": "d"}}},
+                {"properties": {"description": "d", **pair}, "q": {"$ref": "#/$defs/properties"},
+                 "r": {**pair, "default": {"properties": {"a": "b"}}}}, None),
             "any": ({"anyOf": [{"properties": {"kind": {"const": "x"}, "a": text}, "required": ["kind", "a"]},
                                {"properties": {"kind": {"const": "y"}, "a": text}}, {"$ref": "#/$defs/pair"}],
                      "$defs": {"pair": pair}},
@@ -276,7 +282,7 @@ class Discovery(McpTest):
         described = self.ikigai("mcp", "show", "s", "--json")
         used = {t["tool"]: t["enabled"] for t in described.json()["tools"]}
         self.assertRegex(described.err, r"^Tool 's__loop' is not used: .*\n$")
-        for name, (_, properties, required) in cases.items():
+        for name, (schema, properties, required) in cases.items():
             self.assertEqual(used[name], properties is not None)
             if properties is None:
                 self.assertNotIn("s__" + name, listed)
@@ -285,8 +291,8 @@ class Discovery(McpTest):
             self.assertEqual((shown["properties"], shown.get("required")), (properties, required), name)
             for key in ("$ref", "anyOf", "allOf"):
                 self.assertNotIn(key, shown)
-            if name == "defs":
-                self.assertEqual(shown["$defs"], {"pair": pair})
+            if name in ("defs", "called"):
+                self.assertEqual(shown["$defs"], schema["$defs"])
 
     def test_names(self):
         long = "x" * 80
