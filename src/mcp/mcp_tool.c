@@ -136,7 +136,8 @@ static void drop_no_schemas(json_t *schema, int depth)
     }
     json_t *properties = json_object_get(schema, "properties");
     if (properties != NULL && !json_is_object(properties)) {
-        json_object_del(schema, "properties");
+        json_object_del(schema, "properties"); /* and frees it */
+        properties = NULL;
     }
     json_object_foreach_safe(properties, next, key, value)
     {

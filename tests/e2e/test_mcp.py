@@ -257,6 +257,7 @@ class Discovery(McpTest):
             "ref": ({"$ref": "#/$defs/pair", "$defs": {"pair": pair}}, {"a": text, "b": number}, ["a"]),
             "defs": ({"type": "object", "properties": {"p": {"$ref": "#/$defs/pair"}}, "$defs": {"pair": pair}},
                      {"p": {"$ref": "#/$defs/pair"}}, None),
+            "list": ({"type": "object", "properties": ["a"], "required": []}, {}, []),
             "called": ({"type": "object", "properties": {
                 "properties": {"description": "d", **pair}, "q": {"$ref": "#/$defs/properties"},
                 "r": {**pair, "default": {"properties": {"a": "b"}}}},

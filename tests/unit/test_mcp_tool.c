@@ -1,0 +1,61 @@
+/* Tools as a server lists them. */
+#include <check.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+#include "mcp/mcp_tool.h"
+#include "suite.h"
+
+static void *ctx;
+
+static void set_up(void)
+{
+    ctx = talloc_new(NULL);
+}
+
+static void tear_down(void)
+{
+    talloc_free(ctx);
+}
+
+START_TEST(what_is_no_schema_is_dropped)
+{
+    static const struct {
+        const char *input;
+        const char *properties;
+    } cases[] = {
+        {"7", "{}"},
+        {"{\"properties\":[]}", "{}"},
+        {"{\"properties\":\"x\"}", "{}"},
+        {"{\"properties\":{\"a\":\"x\",\"b\":true}}", "{\"b\":true}"},
+        {"{\"properties\":{\"a\":{\"properties\":[1]}}}", "{\"a\":{}}"},
+        {"{\"properties\":{\"a\":{\"items\":[{\"properties\":7}]}}}", "{\"a\":{\"items\":[{}]}}"},
+        {"{\"properties\":{\"properties\":{\"type\":\"object\"}}}",
+         "{\"properties\":{\"type\":\"object\"}}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ik_mcp_tools_t *tools = ik_mcp_tools_create(ctx);
+        json_t *tool = json_pack("{s:s, s:o}", "name", "t", "inputSchema",
+                                 ik_json_parse(cases[i].input, strlen(cases[i].input), NULL));
+        ik_mcp_tools_add(tools, "s", tool);
+        json_decref(tool);
+        ck_assert_uint_eq(tools->count, 1);
+        json_t *schema = ik_json_parse(tools->list[0].schema, strlen(tools->list[0].schema), NULL);
+        json_t *parameters = json_object_get(schema, "parameters");
+        ck_assert_str_eq(ik_json_format(ctx, json_object_get(parameters, "properties")),
+                         cases[i].properties);
+        json_decref(schema);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mcp_tool");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, what_is_no_schema_is_dropped);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
