@@ -52,8 +52,11 @@ char *ik_mcp_describe_target(const void *ctx, const ik_config_server_t *config)
         bool plain = config->args[i][0] != '\0' && strpbrk(config->args[i], " \t\n'\"") == NULL;
         ik_buffer_append_format(&out, plain ? " %s" : " '%s'", config->args[i]);
     }
-    char *line = ik_sanitise_line(ctx, out.data);
+    char *line = ik_sanitise_write_out(ctx, out.data, out.len);
     ik_buffer_reset(&out);
+    for (char *c = line; (c = strpbrk(c, "\n\t")) != NULL;) {
+        *c = ' ';
+    }
     return line;
 }
 

@@ -671,6 +671,12 @@ class Trust(McpTest):
         self.ikigai("untrust")
         self.assertIn("not trusted", self.ikigai("tool", "list").err)
 
+    def test_control_characters_hide_nothing_of_a_command_line(self):
+        self.servers("project", theirs={"command": "sh", "args": [
+            "-c", "echo hello \x1b]0;touch x #\x07\u202e\ndone"]})
+        shown = "sh -c 'echo hello <U+001B>]0;touch x #<U+0007><U+202E> done'"
+        self.assertIn(f"  server theirs: {shown}\n", self.ikigai("trust", input=b"n\n", status=1).out)
+        self.assertIn(shown, self.ikigai("mcp", "list").out)
 
     def test_files_that_cannot_be_used(self):
         self.servers("project", theirs=self.server({"tools": ["echo"]}))
