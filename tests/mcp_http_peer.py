@@ -11,6 +11,7 @@ url, and requests with what was sent to it.
   token       the bearer token that is wanted; None: none
   status      the status of every answer
   quiet       the name of the tool whose calls are not answered: their streams end when one of them is cancelled
+  behind      the name of the tool whose calls are answered after that of another tool
   bare        the status of every answer to a call, which has no body then
   missing     the scopes that calls are refused for: 403; None: none
   stream      the server has a stream of its own (in the modern era: for those who listen), on which it says three
@@ -45,7 +46,7 @@ class McpHttp:
     def __init__(self, era="legacy", sse=False, prime=False, cut=False, forget=0, lost=404, token=None,
                  status=None, bare=None, tools=None, challenge="", mismatch=None, tools_then=None, stream=False,
                  change=None, breaks=0, era_first=False, refusal=None, settles=0,
-                 redirect=None, quiet=None):
+                 redirect=None, quiet=None, behind=None):
         self.era, self.sse, self.prime, self.cut, self.forget = era, sse, prime, cut, forget
         self.lost, self.token, self.status, self.challenge = lost, token, status, challenge
         self.bare = bare
@@ -57,6 +58,7 @@ class McpHttp:
         self.settles, self.settled = settles, settles == 0
         self.redirect = redirect  # a status and the address for everything but /mcp/
         self.quiet, self.cancelled = quiet, threading.Event()
+        self.behind, self.ahead = behind, threading.Event()
         self.said = threading.Condition()
         self.missing = None
         self.requests, self.sessions, self.kept = [], [], {}
@@ -211,6 +213,7 @@ class McpHttp:
 
     def stop(self):
         self.cancelled.set()
+        self.ahead.set()
         with self.said:
             self.stopped = True
             self.said.notify_all()
@@ -253,6 +256,9 @@ class McpHttp:
                     self.tools, self.changed = self.tools_then, True
                     self.said.notify_all()
                     self.said.wait_for(lambda: self.stream in (False, "said"))
+            if params["name"] == self.behind:
+                self.ahead.wait()
+            self.ahead.set()
             if self.mismatch and "Mcp-Param-" + self.mismatch not in request.headers:
                 self.tools = self.tools_then or self.tools
                 return None, {"code": -32020, "message": "Header mismatch"}, 400

@@ -48,6 +48,7 @@ struct stream {
     char *last_id;  /* of events; NULL: none */
     int64_t retry_ms;
     int64_t opened_ms;
+    int headers; /* which ones were sent: http->headers at that time */
     int failures;
     ik_timer_t *timer; /* of the next attempt */
     char *more;        /* headers of this message */
@@ -59,6 +60,7 @@ struct ik_mcp_http {
     char *session; /* NULL: none */
     char *version; /* NULL: not agreed yet */
     bool modern;
+    int headers; /* how often options.headers were replaced */
     int redirects;
     bool retired;
     ik_timer_t *end; /* frees it */
@@ -312,12 +314,25 @@ static bool follow_redirect(stream_t *stream, const ik_http_end_t *end)
     return true;
 }
 
+/* Sends a request again that was refused for its token, which was replaced meanwhile. */
+static bool try_new_headers(stream_t *stream, const ik_http_end_t *end)
+{
+    const ik_mcp_http_t *http = stream->http;
+    if (stream->status != 401 || end->outcome != IK_HTTP_DONE || http->retired ||
+        stream->headers == http->headers) {
+        return false;
+    }
+    ik_buffer_reset(&stream->body);
+    open_stream(stream);
+    return true;
+}
+
 static void on_end(void *data, const ik_http_end_t *end)
 {
     stream_t *stream = data;
     ik_mcp_http_t *http = stream->http;
     bool greets = stream->greets;
-    if (follow_redirect(stream, end)) {
+    if (follow_redirect(stream, end) || try_new_headers(stream, end)) {
         return;
     }
     finish(stream, end);
@@ -429,6 +444,7 @@ static void open_stream(stream_t *stream)
         }
     }
     headers[count] = NULL;
+    stream->headers = http->headers;
     stream->opened_ms = ik_clock_now_ms();
     stream->request = ik_http_start(stream, http->options.http,
                                     &(ik_http_options_t){.url = http->url,
@@ -451,20 +467,33 @@ static void on_retired(void *data)
     talloc_free(data);
 }
 
+/* On http. */
+static const char **copy_headers(ik_mcp_http_t *http, const char *const *headers)
+{
+    size_t count = 0;
+    while (headers[count] != NULL) {
+        count++;
+    }
+    const char **copy = ik_new_array(http, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = ik_strdup(copy, headers[i]);
+    }
+    return copy;
+}
+
+void ik_mcp_http_set_headers(ik_mcp_http_t *http, const char *const *headers)
+{
+    talloc_free((void *)http->options.headers);
+    http->options.headers = copy_headers(http, headers);
+    http->headers++;
+}
+
 ik_mcp_http_t *ik_mcp_http_create(const void *ctx, const ik_mcp_http_options_t *options)
 {
     ik_mcp_http_t *http = ik_new(ctx, ik_mcp_http_t);
     http->options = *options;
     http->url = ik_strdup(http, options->url);
-    size_t count = 0;
-    while (options->headers[count] != NULL) {
-        count++;
-    }
-    const char **headers = ik_new_array(http, const char *, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        headers[i] = ik_strdup(headers, options->headers[i]);
-    }
-    http->options.headers = headers;
+    http->options.headers = copy_headers(http, options->headers);
     http->end = ik_timer_create(http, options->loop, on_retired, http);
     return http;
 }

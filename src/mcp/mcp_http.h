@@ -45,6 +45,9 @@ ik_mcp_http_t *ik_mcp_http_create(const void *ctx, const ik_mcp_http_options_t *
 /* Frees it from the loop; no callback comes any more. */
 void ik_mcp_http_retire(ik_mcp_http_t *http);
 
+/* Replaces the headers, because they have a new token. A request that is refused for the old one is
+ * sent again. */
+void ik_mcp_http_set_headers(ik_mcp_http_t *http, const char *const *headers);
 /* Adds the version of the protocol to every message from now on. */
 void ik_mcp_http_set_version(ik_mcp_http_t *http, const char *version, bool modern);
 /* Sends one message. headers: more of them, NULL-terminated; may be NULL. */

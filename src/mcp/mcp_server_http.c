@@ -20,16 +20,30 @@ void ik_mcp_server_write_http(ik_mcp_server_t *server, const char *line, size_t 
     talloc_free(scratch);
 }
 
-static void keep_unsent(ik_mcp_server_t *server, const char *line)
+static void keep_unsent(ik_mcp_server_t *server, int64_t id, const char *line)
 {
-    server->unsent = ik_resize_array(server, server->unsent, char *, server->unsent_count + 1);
-    server->unsent[server->unsent_count++] = ik_strdup(server->unsent, line);
+    server->unsent =
+        ik_resize_array(server, server->unsent, ik_mcp_unsent_t, server->unsent_count + 1);
+    server->unsent[server->unsent_count++] =
+        (ik_mcp_unsent_t){.id = id, .line = ik_strdup(server->unsent, line)};
+}
+
+void ik_mcp_server_drop_unsent(ik_mcp_server_t *server, int64_t id)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < server->unsent_count; i++) {
+        if (server->unsent[i].id != id) {
+            server->unsent[kept++] = server->unsent[i];
+        }
+    }
+    server->unsent_count = kept;
 }
 
 void ik_mcp_server_send_unsent(ik_mcp_server_t *server)
 {
     for (size_t i = 0; i < server->unsent_count; i++) {
-        ik_mcp_http_send(server->http, server->unsent[i], strlen(server->unsent[i]), NULL);
+        const char *line = server->unsent[i].line;
+        ik_mcp_server_write_http(server, line, strlen(line));
     }
     TALLOC_FREE(server->unsent);
     server->unsent_count = 0;
@@ -50,6 +64,50 @@ static void on_http_initialized(void *data)
     ik_mcp_server_begin_list(server);
 }
 
+/* --- headers ----------------------------------------------------------------------------- */
+
+/* Whether the user configured credentials as a header. */
+static bool has_authorization(const ik_config_server_t *config)
+{
+    for (size_t i = 0; config->headers != NULL && config->headers[i] != NULL; i += 2) {
+        if (strcasecmp(config->headers[i], "Authorization") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The headers of every message, on ctx; NULL: *fault says what is wrong with them. *stale: the
+ * token among them has expired, and could be renewed. */
+static const char **make_headers(const void *ctx, const ik_mcp_server_t *server, const char *url,
+                                 char **fault, bool *stale)
+{
+    const ik_config_server_t *config = server->config;
+    size_t pairs = 0;
+    while (config->headers != NULL && config->headers[2 * pairs] != NULL) {
+        pairs++;
+    }
+    const char **headers = ik_new_array(ctx, const char *, pairs + 2);
+    size_t count = 0;
+    for (size_t i = 0; i < pairs; i++) {
+        const char *name = config->headers[2 * i];
+        const char *value = ik_mcp_server_expand(ctx, server, config->headers[2 * i + 1], fault);
+        if (value == NULL) {
+            return NULL;
+        }
+        if (strpbrk(value, "\r\n") != NULL) {
+            *fault = ik_sprintf(ctx, "the value of the header %s has a line break", name);
+            return NULL;
+        }
+        headers[count++] = ik_sprintf(ctx, "%s: %s", name, value);
+    }
+    *stale = false;
+    headers[count] = has_authorization(config)
+                         ? NULL
+                         : ik_mcp_oauth_header(ctx, server->options->paths, url, stale);
+    return headers;
+}
+
 /* --- beginning again --------------------------------------------------------------------- */
 
 /* The user has to log in. Until then the server refuses every further request. */
@@ -63,10 +121,10 @@ static void fail_login(ik_mcp_server_t *server)
     ik_mcp_server_wake(server, why);
 }
 
-static void begin_again(ik_mcp_server_t *server, const char *line)
+static void begin_again(ik_mcp_server_t *server, int64_t id, const char *line)
 {
     server->renewed = true;
-    keep_unsent(server, line);
+    keep_unsent(server, id, line);
     if (server->state == IK_MCP_SERVER_UP) {
         server->state = IK_MCP_SERVER_OPENING;
         server->started_ms = ik_clock_now_ms();
@@ -77,18 +135,47 @@ static void begin_again(ik_mcp_server_t *server, const char *line)
     }
 }
 
+static void leave_http(ik_mcp_server_t *server)
+{
+    ik_mcp_server_unsubscribe(server);
+    if (server->http != NULL) {
+        ik_mcp_http_retire(server->http);
+        server->http = NULL;
+    }
+}
+
+/* The connection goes on with the new token: other calls may wait for their answers. */
+static void use_token(ik_mcp_server_t *server)
+{
+    void *scratch = talloc_new(NULL);
+    char *fault = NULL;
+    bool stale;
+    const char **headers = make_headers(scratch, server, server->url, &fault, &stale);
+    if (headers == NULL) {
+        ik_mcp_server_fail_start(server, fault);
+    } else {
+        ik_mcp_http_set_headers(server->http, headers);
+        ik_mcp_server_send_unsent(server);
+    }
+    talloc_free(scratch);
+}
+
 static void on_token(void *data, bool renewed)
 {
     ik_mcp_server_t *server = data;
     TALLOC_FREE(server->renewal);
-    if (renewed) {
-        ik_mcp_server_open_http(server);
-    } else {
+    if (!renewed) {
         fail_login(server);
+    } else if (server->state == IK_MCP_SERVER_UP) {
+        use_token(server);
+    } else {
+        leave_http(server);
+        ik_mcp_server_open_http(server);
     }
 }
 
-/* Renews the token, once, and begins again with the new one. False: there is nothing to renew. */
+/* Renews the token, once; what is being opened begins again with the new one. False: there is
+ * nothing to renew. */
 static bool renew_token(ik_mcp_server_t *server)
 {
     if (server->token_renewed || server->renewal != NULL) {
@@ -98,15 +185,11 @@ static bool renew_token(ik_mcp_server_t *server)
     server->renewal = ik_mcp_oauth_renew(server, ik_process_host_loop(server->options->host),
                                          server->options->http, server->options->paths, server->url,
                                          on_token, server);
-    if (server->renewal != NULL) {
+    if (server->renewal != NULL && server->state != IK_MCP_SERVER_UP) {
         server->state = IK_MCP_SERVER_OPENING;
         server->started_ms = ik_clock_now_ms();
         ik_timer_start(server->timer, 1000 * (int64_t)server->config->start_timeout_seconds);
-        ik_mcp_server_unsubscribe(server);
-        if (server->http != NULL) {
-            ik_mcp_http_retire(server->http);
-            server->http = NULL;
-        }
+        leave_http(server);
     }
     return server->renewal != NULL;
 }
@@ -125,9 +208,10 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
     }
     bool login = failure == IK_MCP_HTTP_LOGIN;
     bool narrow = login && ik_mcp_oauth_is_narrow(challenge);
+    bool of_page = server->page != NULL && ik_rpc_call_id(server->page) == id;
     if (login && !narrow && renew_token(server)) {
-        if (exchange != NULL) {
-            keep_unsent(server, line);
+        if (exchange != NULL || (of_page && server->state == IK_MCP_SERVER_UP)) {
+            keep_unsent(server, id, line);
         }
         return;
     }
@@ -135,11 +219,10 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
         login ? ik_mcp_oauth_want(server, server->options->paths, server->url, challenge) : NULL;
     bool of_session = failure == IK_MCP_HTTP_SESSION && exchange != NULL;
     if (of_session && (!server->renewed || server->unsent_count > 0)) {
-        begin_again(server, line);
+        begin_again(server, id, line);
         return;
     }
     bool of_call = exchange != NULL;
-    bool of_page = server->page != NULL && ik_rpc_call_id(server->page) == id;
     if (of_call) {
         ik_mcp_exchange_fns_t fns = exchange->fns;
         talloc_free(exchange);
@@ -171,37 +254,14 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
 
 /* --- opening ----------------------------------------------------------------------------- */
 
-/* Whether the user configured credentials as a header. */
-static bool has_authorization(const ik_config_server_t *config)
-{
-    for (size_t i = 0; config->headers != NULL && config->headers[i] != NULL; i += 2) {
-        if (strcasecmp(config->headers[i], "Authorization") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void ik_mcp_server_open_http(ik_mcp_server_t *server)
 {
     const ik_config_server_t *config = server->config;
     void *scratch = talloc_new(NULL);
     char *fault = NULL;
+    bool stale = false;
     const char *url = ik_mcp_server_expand(scratch, server, config->url, &fault);
-    const char **headers = ik_new_array(scratch, const char *, 1);
-    size_t count = 0;
-    for (size_t i = 0; config->headers != NULL && config->headers[i] != NULL && fault == NULL;
-         i += 2) {
-        const char *value = ik_mcp_server_expand(scratch, server, config->headers[i + 1], &fault);
-        if (value != NULL && strpbrk(value, "\r\n") != NULL) {
-            fault = ik_sprintf(scratch, "the value of the header %s has a line break",
-                               config->headers[i]);
-        } else if (value != NULL) {
-            headers = ik_resize_array(scratch, headers, const char *, count + 2);
-            headers[count++] = ik_sprintf(scratch, "%s: %s", config->headers[i], value);
-            headers[count] = NULL;
-        }
-    }
+    const char **headers = url == NULL ? NULL : make_headers(scratch, server, url, &fault, &stale);
     if (fault == NULL && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
         fault = "its url must begin with http:// or https://";
     }
@@ -213,18 +273,9 @@ void ik_mcp_server_open_http(ik_mcp_server_t *server)
     server->state = IK_MCP_SERVER_OPENING;
     talloc_free(server->url);
     server->url = ik_strdup(server, url);
-    bool stale = false;
-    char *token = has_authorization(config)
-                      ? NULL
-                      : ik_mcp_oauth_header(scratch, server->options->paths, url, &stale);
     if (stale && renew_token(server)) {
         talloc_free(scratch);
         return;
-    }
-    if (token != NULL) {
-        headers = ik_resize_array(scratch, headers, const char *, count + 2);
-        headers[count++] = token;
-        headers[count] = NULL;
     }
     server->http = ik_mcp_http_create(
         server, &(ik_mcp_http_options_t){

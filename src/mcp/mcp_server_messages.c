@@ -78,6 +78,7 @@ void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange,
     if (server->http != NULL) { /* the stream may end without an answer, or never */
         ik_mcp_http_give_up(server->http, exchange->token);
     }
+    ik_mcp_server_drop_unsent(server, exchange->token);
     talloc_free(exchange);
 }
 

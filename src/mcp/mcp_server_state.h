@@ -37,6 +37,12 @@ typedef struct {
     ik_process_t *process;
 } ik_mcp_body_t;
 
+/* A request that was refused, and is sent again. */
+typedef struct {
+    int64_t id;
+    char *line;
+} ik_mcp_unsent_t;
+
 struct ik_mcp_server {
     const ik_mcp_options_t *options;
     const ik_config_server_t *config;
@@ -61,7 +67,7 @@ struct ik_mcp_server {
     bool token_renewed;      /* since the last call that worked */
     bool ending;             /* its session is being ended */
     bool renewed;            /* a new session was begun since the last call that worked */
-    char **unsent;           /* messages of the old session, to be sent in the new one */
+    ik_mcp_unsent_t *unsent; /* what waits for a new session or token */
     size_t unsent_count;
     bool leaving; /* it was asked to exit */
 
@@ -117,8 +123,10 @@ void ik_mcp_server_fail_start(ik_mcp_server_t *server, const char *why);
 void ik_mcp_server_open_process(ik_mcp_server_t *server, ik_process_host_t *host);
 void ik_mcp_server_open_http(ik_mcp_server_t *server);
 void ik_mcp_server_write_http(ik_mcp_server_t *server, const char *line, size_t len);
-/* What the old session did not answer. */
+/* What was refused for the session or the token. */
 void ik_mcp_server_send_unsent(ik_mcp_server_t *server);
+/* Nobody waits for the answer to that request any more. */
+void ik_mcp_server_drop_unsent(ik_mcp_server_t *server, int64_t id);
 
 /* --- sessions ---------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@ import urllib.parse
 import urllib.request
 
 import hostile
-from agent_support import AgentTest, sent_tools
+from agent_support import AgentTest, sent_results, sent_tools
 from cast import Cast
 from fake_llm import Answer, Call, Memory
 from fake_llm import images as wire_images
@@ -1132,6 +1132,39 @@ class Login(McpTest):
                          [{"output": "x"}] * 3)
         self.assertEqual((authority.refreshed, len(authority.problems)), (3, 2))
         self.assertEqual(json.loads(self.read(auth))["servers"][peer.url]["refresh_token"], "refresh-2")
+
+    def test_a_renewal_beside_another_call(self):
+        """The connection goes on with the new token, and so does the call that was not refused."""
+        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("slow", "echo")]
+        for era in ("legacy", "modern"):
+            authority = Authority()
+            peer, process, _, asked = self.begin_login(
+                authority, {"timeout_seconds": 30}, {"era": era, "tools": tools, "behind": "slow"})
+            authority.codes["c1"] = asked
+            self.come_back(asked, code="c1")
+            self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
+
+            def calls(peer=peer):
+                return [r for r in peer.requests if (r["body"] or {}).get("method") == "tools/call"]
+
+            def change_token(_, peer=peer, calls=calls):
+                self.assertTrue(hostile.wait_until(calls, PATIENCE))  # the slow one has arrived
+                peer.token = "changed"
+                return Answer(calls=[Call("web__echo", {"text": "x"})])
+            cast = Cast({"Go": [Answer(calls=[Call("agent", {"prompt": "Wait."}),
+                                              Call("agent", {"prompt": "Ask."})]), Answer("Done.")],
+                         "Wait.": [Answer(calls=[Call("web__slow", {"text": "y"})]), Answer("Waited.")],
+                         "Ask.": [change_token, Answer("Asked.")]})
+            before = len(peer.requests)
+            self.ask(cast, config={"mcpServers": {"web": {"url": peer.url, "timeout_seconds": 30}}})
+            for name, text in (("Wait.", "y"), ("Ask.", "x")):
+                ((_, envelope),) = sent_results(cast.requests[name][1])
+                self.assertEqual(envelope.get("result"), {"output": text}, envelope)
+            self.assertEqual(authority.refreshed, 1)
+            made = [r["body"]["method"] for r in peer.requests[before:] if r["body"]]
+            self.assertEqual([made.count(m) for m in ("tools/list", "tools/call")], [1, 3])
+            if era == "modern":
+                self.assertEqual([r["headers"].get("Mcp-Name") for r in calls()], ["slow", "echo", "echo"])
 
     def test_a_scope_that_is_missing(self):
         authority = Authority()
