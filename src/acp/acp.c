@@ -35,6 +35,14 @@ void ik_acp_log(const char *text)
     }
 }
 
+void ik_acp_cancel_call(const ik_acp_t *acp, ik_rpc_call_t *call)
+{
+    char *params = ik_sprintf(NULL, "{\"requestId\":%lld}", (long long)ik_rpc_call_id(call));
+    talloc_free(call);
+    ik_rpc_notify(acp->rpc, "$/cancel_request", params);
+    talloc_free(params);
+}
+
 /* --- methods ----------------------------------------------------------------------------- */
 
 /* Absent, null and false mean no; objects and true mean yes. */

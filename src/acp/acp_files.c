@@ -17,7 +17,9 @@ typedef struct {
 
 static int give_up(transfer_t *transfer)
 {
-    talloc_free(transfer->call);
+    if (transfer->call != NULL) {
+        ik_acp_cancel_call(transfer->session->acp, transfer->call);
+    }
     return 0;
 }
 

@@ -203,10 +203,8 @@ static void ask_visit(ik_acp_session_t *session, const ik_question_t *question)
 static void withdraw(ik_acp_session_t *session)
 {
     if (session->asked != NULL && session->asked_form) {
-        char *params =
-            ik_sprintf(NULL, "{\"requestId\":%lld}", (long long)ik_rpc_call_id(session->asked));
-        ik_rpc_notify(session->acp->rpc, "$/cancel_request", params);
-        talloc_free(params);
+        ik_acp_cancel_call(session->acp, session->asked);
+        session->asked = NULL;
     }
     TALLOC_FREE(session->asked);
 }

@@ -75,6 +75,8 @@ struct ik_acp_session {
 
 /* A line for the log, on standard error. */
 void ik_acp_log(const char *text);
+/* Gives up a request to the editor, and tells it so. */
+void ik_acp_cancel_call(const ik_acp_t *acp, ik_rpc_call_t *call);
 
 /* --- acp_session.c: */
 

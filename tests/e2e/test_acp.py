@@ -1152,6 +1152,8 @@ class Buffers(AcpTest):
         editor.answers = {"fs/read_text_file": None}
         session = editor.open(self.project)
         id = editor.start(session, "Go")
-        editor.wait(lambda m: m.get("method") == "fs/read_text_file")
+        asked = editor.wait(lambda m: m.get("method") == "fs/read_text_file")
         editor.notify("session/cancel", {"sessionId": session})
         self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
+        (taken_back,) = [m for m in editor.log if m.get("method") == "$/cancel_request"]
+        self.assertEqual(taken_back["params"], {"requestId": asked["id"]})
