@@ -60,7 +60,7 @@ const char *ik_mcp_elicitation_fault(ik_json_span_t params)
 static void finish(form_t *form, const char *action)
 {
     json_t *result = json_pack("{s:s}", "action", action);
-    if (strcmp(action, "accept") == 0 && form->properties != NULL) {
+    if (strcmp(action, "accept") == 0 && form->url == NULL) { /* a form may have no fields */
         json_object_set(result, "content", form->content);
     }
     char *text = ik_json_format(form, result);

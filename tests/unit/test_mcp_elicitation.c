@@ -48,11 +48,15 @@ static void on_done(void *data, const char *result)
     user->ends++;
 }
 
-static void *begin(user_t *user, const ik_mcp_options_t *options)
+static const char two_fields[] =
+    "{\"message\":\"Say\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}}}}";
+static const char no_fields[] =
+    "{\"message\":\"Say\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}";
+static const char visit[] = "{\"message\":\"Say\",\"mode\":\"url\",\"url\":\"https://x.example\"}";
+
+static void *begin(user_t *user, const ik_mcp_options_t *options, const char *params)
 {
-    static const char params[] =
-        "{\"message\":\"Say\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
-        "\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}}}}";
     return ik_mcp_elicit(ctx, options, "s", (ik_json_span_t){params, strlen(params)}, on_done,
                          user);
 }
@@ -73,11 +77,37 @@ START_TEST(answers_come_later_or_at_once)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         user_t user = {.at_once = cases[i].at_once, .now = cases[i].now};
         ik_mcp_options_t options = {.ask = ask, .data = &user};
-        void *form = begin(&user, &options);
+        void *form = begin(&user, &options, two_fields);
         ck_assert_int_eq(form == NULL, user.ends == 1);
         while (user.ends == 0) {
             user.on_answer(user.answer_data, "x");
         }
+        ck_assert_int_eq(user.ends, 1);
+        ck_assert_str_eq(user.result, cases[i].result);
+    }
+}
+END_TEST
+
+/* The answer to a form has content, also if there is nothing to fill in; that to a visit has none.
+ */
+START_TEST(a_question_without_fields_is_yes_or_no)
+{
+    static const struct {
+        const char *params;
+        const char *answer;
+        const char *result;
+    } cases[] = {
+        {no_fields, "y", "{\"action\":\"accept\",\"content\":{}}"},
+        {no_fields, "n", "{\"action\":\"decline\"}"},
+        {no_fields, "", "{\"action\":\"decline\"}"},
+        {visit, "yes", "{\"action\":\"accept\"}"},
+        {visit, NULL, "{\"action\":\"cancel\"}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        user_t user = {0};
+        ik_mcp_options_t options = {.ask = ask, .data = &user};
+        ck_assert_ptr_nonnull(begin(&user, &options, cases[i].params));
+        user.on_answer(user.answer_data, cases[i].answer);
         ck_assert_int_eq(user.ends, 1);
         ck_assert_str_eq(user.result, cases[i].result);
     }
@@ -90,6 +120,7 @@ int main(void)
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, answers_come_later_or_at_once);
+    tcase_add_test(tests, a_question_without_fields_is_yes_or_no);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
