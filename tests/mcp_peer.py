@@ -293,6 +293,8 @@ def handle(request):
     modern = is_modern(request)
     if method == "initialize":
         if FAULT == "silent":
+            sys.stderr.write("Password: ")
+            sys.stderr.flush()
             time.sleep(3600)
         if "gate" in SCRIPT:
             while not os.path.exists(SCRIPT["gate"]):
@@ -341,7 +343,7 @@ def main():
         with open(SCRIPT["count"], "a", encoding="utf-8") as out:
             out.write("x")
     if FAULT == "exits":
-        sys.stderr.write("cannot start: no reason\n")
+        sys.stderr.write("reading the keys\ncannot start: no reason")
         sys.exit(4)
     if FAULT == "child":
         if os.fork() == 0:

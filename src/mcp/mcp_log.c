@@ -56,7 +56,7 @@ void ik_mcp_log_add(ik_mcp_log_t *log, const char *level, const char *text, size
     log->is_new = true;
 }
 
-static void end_line(ik_mcp_log_t *log)
+void ik_mcp_log_end(ik_mcp_log_t *log)
 {
     size_t len = log->line.len;
     while (len > 0 && log->line.data[len - 1] == '\r') {
@@ -83,7 +83,7 @@ void ik_mcp_log_feed(ik_mcp_log_t *log, const char *bytes, size_t len)
         const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
         ik_buffer_append(&log->line, bytes, (size_t)((newline == NULL ? end : newline) - bytes));
         if (newline != NULL) {
-            end_line(log);
+            ik_mcp_log_end(log);
         }
         bytes = newline == NULL ? end : newline + 1;
     }
@@ -101,7 +101,7 @@ char *ik_mcp_log_tail(const void *ctx, const ik_mcp_log_t *log)
 
 void ik_mcp_log_restart(ik_mcp_log_t *log)
 {
-    end_line(log);
+    ik_mcp_log_end(log);
     log->tail_len = 0;
 }
 

@@ -15,6 +15,8 @@ ik_mcp_log_t *ik_mcp_log_create(const void *ctx);
 void ik_mcp_log_add(ik_mcp_log_t *log, const char *level, const char *text, size_t len);
 /* Takes bytes of standard error, cut anywhere. */
 void ik_mcp_log_feed(ik_mcp_log_t *log, const char *bytes, size_t len);
+/* No more of standard error is read: a last line without its newline counts as well. */
+void ik_mcp_log_end(ik_mcp_log_t *log);
 /* The end of standard error as it was printed, on ctx. */
 char *ik_mcp_log_tail(const void *ctx, const ik_mcp_log_t *log);
 /* Forgets the end of standard error: another process begins. */

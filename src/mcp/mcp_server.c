@@ -71,6 +71,7 @@ void ik_mcp_server_drop(ik_mcp_server_t *server, const char *why)
     server->end = ik_strdup(server, why);
     server->state = IK_MCP_SERVER_DOWN;
     server->relisting = server->doubted = false;
+    ik_mcp_log_end(server->log);
     ik_timer_stop(server->timer);
     ik_mcp_server_unsubscribe(server);
     ik_mcp_server_free_questions(server);

@@ -152,6 +152,7 @@ static void on_process_end(void *data, ik_process_result_t *result)
     }
     server->body = NULL;
     char *why = describe_end(NULL, result);
+    ik_mcp_log_end(server->log);
     if (!server->leaving) { /* it was asked to exit */
         ik_mcp_log_add(server->log, "info", why, strlen(why));
     }

@@ -354,6 +354,10 @@ class Discovery(McpTest):
                 self.assertIn(error, status[name]["error"])
                 self.assertIn(f"Server '{name}' is not used: ", done.err)
                 self.assertNotIn(name, tools)
+        # The log has the last line of standard error even if that does not end.
+        for name, said in (("exits", ["reading the keys", "cannot start: no reason"]), ("silent", ["Password: "])):
+            log = json.loads(self.read(f"home/.ikigai/cache/servers/{name}.json"))["log"]
+            self.assertEqual([e["text"] for e in log if e["level"] == "stderr"], said)
         # Why a tool is not known is its error.
         refused = self.run_tool("absent__echo", status=1)
         self.assertEqual(refused["error_code"], "SERVER_UNAVAILABLE")
