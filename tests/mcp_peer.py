@@ -194,7 +194,8 @@ def call(request):
         write_in_pieces([data[i:i + 1] for i in range(len(data))])
     elif name == "asking":
         asked = ask("elicitation/create", arguments.get("params", FORM), arguments.get("raw"))
-        respond(request, text(json.dumps(asked.get("result", asked.get("error")))))
+        if not arguments.get("mute"):
+            respond(request, text(json.dumps(asked.get("result", asked.get("error")))))
     elif name == "empty":
         respond(request, {"content": []})
     elif name == "invalid":

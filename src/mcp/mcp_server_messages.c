@@ -120,11 +120,21 @@ static int unlink_asked(ik_mcp_asked_t *asked)
     return 0;
 }
 
+/* The user's time is not that of the calls. */
+static void spare_calls(const ik_mcp_server_t *server)
+{
+    for (ik_mcp_exchange_t *each = server->exchanges; each != NULL; each = each->next) {
+        each->fns.on_progress(each->fns.data, "", 0);
+    }
+}
+
 static void on_elicited(void *data, const char *result)
 {
     ik_mcp_asked_t *asked = data;
+    const ik_mcp_server_t *server = asked->server;
     ik_rpc_respond(asked->request, result, strlen(result));
     talloc_free(asked);
+    spare_calls(server);
 }
 
 static void answer_elicitation(ik_mcp_server_t *server, ik_rpc_request_t *request)
@@ -248,6 +258,7 @@ static void on_notification(void *data, const char *method, ik_json_span_t param
         if (request != NULL) {
             talloc_free(request->data); /* the question */
             talloc_free(request);
+            spare_calls(server);
         }
     }
 }
