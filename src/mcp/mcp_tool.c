@@ -340,6 +340,7 @@ static void append(ik_mcp_tools_t *tools, const char *name, char *schema)
 {
     tools->list = ik_resize_array(tools, tools->list, ik_mcp_tool_t, tools->count + 1);
     tools->list[tools->count++] = (ik_mcp_tool_t){.tool = ik_strdup(tools, name), .schema = schema};
+    tools->bytes += strlen(schema);
 }
 
 void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool)
@@ -367,7 +368,16 @@ void ik_mcp_tools_add(ik_mcp_tools_t *tools, const char *server, json_t *tool)
     if (json_is_null(json_object_get(schema, "description"))) {
         json_object_del(schema, "description");
     }
-    append(tools, text, ik_json_format(tools, schema));
+    char *formatted = ik_json_format(tools, schema);
+    size_t len = strlen(formatted);
+    if (len <= IK_MCP_TOOL_SCHEMA_BYTES && tools->bytes + len <= IK_MCP_TOOLS_BYTES) {
+        append(tools, text, formatted);
+    } else {
+        leave_out(tools, len > IK_MCP_TOOL_SCHEMA_BYTES
+                             ? "a tool that is described with more than 1 MB is left out"
+                             : "its tools are described with more than 8 MB; some are left out");
+        talloc_free(formatted);
+    }
     json_decref(schema);
     talloc_free(shown);
 }

@@ -8,7 +8,12 @@
 
 #include "base/config.h"
 
-enum { IK_MCP_TOOLS_MAX = 2000 }; /* of one server; the rest is left out */
+/* Of one server; the rest is left out. What is kept of them fits into the cache. */
+enum {
+    IK_MCP_TOOLS_MAX = 2000,
+    IK_MCP_TOOLS_BYTES = 8 * 1024 * 1024,       /* of all schemas */
+    IK_MCP_TOOL_SCHEMA_BYTES = 1 * 1024 * 1024, /* of one */
+};
 
 /* Names and schemas as they are kept between runs. */
 typedef struct {
@@ -19,6 +24,7 @@ typedef struct {
 typedef struct {
     ik_mcp_tool_t *list; /* sorted by tool */
     size_t count;
+    size_t bytes;  /* of all schemas */
     char *problem; /* tools that were left out, and why; NULL: none */
 } ik_mcp_tools_t;
 

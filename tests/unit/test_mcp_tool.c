@@ -19,6 +19,38 @@ static void tear_down(void)
     talloc_free(ctx);
 }
 
+/* Adds a tool with a description of that many bytes. */
+static void add_large(ik_mcp_tools_t *tools, const char *name, size_t len)
+{
+    char *text = ik_alloc_array(ctx, 1, len + 1, "description");
+    memset(text, 'x', len);
+    json_t *tool = json_pack("{s:s, s:s}", "name", name, "description", text);
+    ik_mcp_tools_add(tools, "s", tool);
+    json_decref(tool);
+    talloc_free(text);
+}
+
+START_TEST(what_is_kept_is_bounded)
+{
+    ik_mcp_tools_t *tools = ik_mcp_tools_create(ctx);
+    add_large(tools, "fat", IK_MCP_TOOL_SCHEMA_BYTES);
+    ck_assert_uint_eq(tools->count, 0);
+    ck_assert_str_eq(tools->problem, "a tool that is described with more than 1 MB is left out");
+    tools = ik_mcp_tools_create(ctx);
+    add_large(tools, "first", 1000);
+    ck_assert_uint_gt(tools->bytes, 1000);
+    ck_assert_uint_lt(tools->bytes, 1200);
+    tools->bytes = IK_MCP_TOOLS_BYTES - 2000;
+    add_large(tools, "second", 1000);
+    add_large(tools, "third", 1000);
+    add_large(tools, "small", 100);
+    ck_assert_uint_eq(tools->count, 3);
+    ck_assert_str_eq(tools->list[2].tool, "small");
+    ck_assert_str_eq(tools->problem,
+                     "its tools are described with more than 8 MB; some are left out");
+}
+END_TEST
+
 START_TEST(what_is_no_schema_is_dropped)
 {
     static const struct {
@@ -55,6 +87,7 @@ int main(void)
     Suite *suite = suite_create("mcp_tool");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, what_is_kept_is_bounded);
     tcase_add_test(tests, what_is_no_schema_is_dropped);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
