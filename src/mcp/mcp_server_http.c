@@ -121,10 +121,14 @@ static void fail_login(ik_mcp_server_t *server)
     ik_mcp_server_wake(server, why);
 }
 
+/* In a new session. line: a request to send again; NULL: the list of tools, which is read anyway.
+ */
 static void begin_again(ik_mcp_server_t *server, int64_t id, const char *line)
 {
     server->renewed = true;
-    keep_unsent(server, id, line);
+    if (line != NULL) {
+        keep_unsent(server, id, line);
+    }
     if (server->state == IK_MCP_SERVER_UP) {
         server->state = IK_MCP_SERVER_OPENING;
         server->started_ms = ik_clock_now_ms();
@@ -217,9 +221,10 @@ static void on_http_failure(void *data, int64_t id, ik_mcp_http_failure_t failur
     }
     char *scope =
         login ? ik_mcp_oauth_want(server, server->options->paths, server->url, challenge) : NULL;
-    bool of_session = failure == IK_MCP_HTTP_SESSION && exchange != NULL;
+    bool of_session = failure == IK_MCP_HTTP_SESSION &&
+                      (exchange != NULL || (of_page && server->state == IK_MCP_SERVER_UP));
     if (of_session && (!server->renewed || server->unsent_count > 0)) {
-        begin_again(server, id, line);
+        begin_again(server, id, exchange == NULL ? NULL : line);
         return;
     }
     bool of_call = exchange != NULL;

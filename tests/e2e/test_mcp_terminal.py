@@ -251,6 +251,24 @@ class Terminal(ReplTest):
                                       if (r["body"] or {}).get("method") == "tools/list"]), 2)
                 self.assertEqual(self.leave(t), 0)
 
+    def test_a_refresh_after_the_server_has_forgotten_the_session(self):
+        before, after = ([{"name": n, "inputSchema": {"type": "object"}} for n in names]
+                         for names in (["echo"], ["echo", "added"]))
+        for lost in (404, 400):
+            with self.subTest(lost=lost):
+                peer = McpHttp(tools=before, lost=lost).start()
+                self.addCleanup(peer.stop)
+                self.serve([Answer(calls=[Call("s__echo", {})]), Answer("One."), Answer("Two.")],
+                           mcpServers={"s": {"url": peer.url}})
+                t = self.start(first=True)
+                self.say(t, "go", "One.")
+                peer.tools = after
+                peer.sessions.clear()  # it was started again
+                self.say(t, "/refresh", "Tools refreshed")
+                self.say(t, "go", "Two.")
+                self.assertEqual(self.server_tools(), [["s__echo"]] * 2 + [["s__added", "s__echo"]])
+                self.assertEqual(self.leave(t), 0)
+
     def test_a_subscription_that_breaks_off_begins_again(self):
         """What changed in between is not told, so that the list is read again."""
         peer = McpHttp(era="modern", stream=True, breaks=1).start()
