@@ -17,7 +17,8 @@ typedef struct {
     ik_rpc_request_t *request;
     char *folder;   /* NULL: all */
     char *real;     /* the same, as sessions have it */
-    int64_t before; /* of the cursor; INT64_MAX: from the newest on */
+    int64_t before; /* of the cursor: when that session was used; INT64_MAX: from the newest on */
+    int64_t peers;  /* how many of that time were sent, with that session */
     char *behind;   /* the session after which the page begins; NULL: the first */
 } listing_t;
 
@@ -44,29 +45,54 @@ static ik_history_t *require_history(ik_acp_t *acp)
 
 /* --- list -------------------------------------------------------------------------------- */
 
-/* "TIME-ID": the last session of the page before. */
+/* "TIME-PEERS-ID": the last session of the page before. */
 static bool read_cursor(listing_t *listing, const char *cursor)
 {
+    char *time_end;
     char *end;
-    listing->before = strtoll(cursor, &end, 10);
-    bool valid = end != cursor && *end == '-' && strlen(end + 1) == IK_STORE_ID_LEN &&
+    listing->before = strtoll(cursor, &time_end, 10);
+    if (time_end == cursor || *time_end != '-') {
+        return false;
+    }
+    listing->peers = strtoll(time_end + 1, &end, 10);
+    bool valid = end != time_end + 1 && *end == '-' && listing->peers > 0 &&
+                 strlen(end + 1) == IK_STORE_ID_LEN &&
                  strspn(end + 1, "0123456789abcdef") == IK_STORE_ID_LEN;
     listing->behind = valid ? ik_strdup(listing, end + 1) : NULL;
     return valid;
 }
 
-/* The first session of the page: the one behind the cursor, even if that was used or deleted. */
+static void append_cursor(ik_buffer_t *out, const ik_store_list_t *list, size_t last)
+{
+    int64_t peers = 1;
+    const ik_store_session_t *session = &list->sessions[last];
+    while (last > 0 && list->sessions[--last].updated_us == session->updated_us) {
+        peers++;
+    }
+    ik_buffer_append_format(out, ",\"nextCursor\":\"%" PRId64 "-%" PRId64 "-%s\"",
+                            session->updated_us, peers, session->id);
+}
+
+/* The first session of the page: the one behind that of the cursor. If that was used, which moves
+ * it to the front, or deleted, those of its time that were sent before it are passed by their
+ * number: forks have the time of their origin. */
 static size_t find_start(const listing_t *listing, const ik_store_list_t *list)
 {
-    size_t start = 0;
-    while (listing->behind != NULL && start < list->count &&
-           list->sessions[start].updated_us >= listing->before &&
-           strcmp(list->sessions[start].id, listing->behind) != 0) {
-        start++;
+    size_t first = 0;
+    if (listing->behind == NULL) {
+        return 0;
     }
-    bool found = listing->behind != NULL && start < list->count &&
-                 strcmp(list->sessions[start].id, listing->behind) == 0;
-    return start + found;
+    while (first < list->count && list->sessions[first].updated_us > listing->before) {
+        first++;
+    }
+    size_t end = first;
+    while (end < list->count && list->sessions[end].updated_us == listing->before) {
+        if (strcmp(list->sessions[end++].id, listing->behind) == 0) {
+            return end;
+        }
+    }
+    size_t sent = (size_t)listing->peers - 1;
+    return sent < end - first ? first + sent : end;
 }
 
 /* The stored sessions that have messages, and those that are open here and have none yet. */
@@ -133,8 +159,7 @@ static void on_listed(void *data, const res_t *result, const ik_store_list_t *st
     }
     ik_buffer_append_byte(&answer, ']');
     if (end < list->count) {
-        ik_buffer_append_format(&answer, ",\"nextCursor\":\"%" PRId64 "-%s\"",
-                                list->sessions[end - 1].updated_us, list->sessions[end - 1].id);
+        append_cursor(&answer, list, end - 1);
     }
     ik_buffer_append_byte(&answer, '}');
     ik_rpc_respond(listing->request, answer.data, answer.len);

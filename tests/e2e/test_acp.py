@@ -1027,10 +1027,14 @@ class Sessions(AcpTest):
         for _ in range(51):
             self.ikigai("session", "fork", session)
         first = editor.call("session/list", {})
+        # The last one is used meanwhile, which makes it the newest; the forks have the time of the first.
+        last = first["sessions"][-1]["sessionId"]
+        editor.call("session/resume", {"sessionId": last, "cwd": self.project, "mcpServers": []})
+        editor.prompt(last, "Hi")
         second = editor.call("session/list", {"cursor": first["nextCursor"]})
         ids = [s["sessionId"] for s in first["sessions"] + second["sessions"]]
-        self.assertEqual((len(first["sessions"]), len(set(ids)), "nextCursor" in second),
-                         (50, 52, False))
+        self.assertEqual((len(first["sessions"]), len(ids), len(set(ids)), "nextCursor" in second),
+                         (50, 52, 52, False))
 
     def test_close_in_the_middle(self):
         """The prompt is answered before the session is gone; the others stay."""
