@@ -26,6 +26,7 @@ enum {
 typedef struct {
     const char *id;
     const char *secret; /* NULL: none */
+    const char *method; /* how it proves who it is, as it was registered; NULL: not told */
 } client_t;
 
 /* Why a request brought nothing: what the transfer says, or the status. */
@@ -46,7 +47,7 @@ static res_t register_client(const ik_mcp_oauth_login_t *login, const void *ctx,
     /* The address of a document says nothing to a server that does not read it. */
     bool document = own != NULL && strncmp(own, "https://", 8) == 0;
     if (own != NULL && (!document || authority->takes_documents || !registers)) {
-        *out = (client_t){own, login->config->oauth_secret};
+        *out = (client_t){.id = own, .secret = login->config->oauth_secret};
         return OK;
     }
     if (!registers) {
@@ -64,6 +65,10 @@ static res_t register_client(const ik_mcp_oauth_login_t *login, const void *ctx,
     json_t *answer = ik_mcp_oauth_read_object(ctx, exchange);
     out->id = ik_mcp_oauth_text_of(answer, "client_id");
     out->secret = ik_mcp_oauth_text_of(answer, "client_secret");
+    out->method = ik_mcp_oauth_text_of(answer, "token_endpoint_auth_method");
+    if (out->method != NULL && strcmp(out->method, "none") == 0) {
+        out->secret = NULL;
+    }
     if (out->id == NULL && authority->guessed) {
         return ERR(NOT_FOUND, "%s does not describe how to log in", authority->issuer);
     }
@@ -214,16 +219,25 @@ static void encode_url_base64(const void *ctx, const unsigned char *bytes, size_
     }
 }
 
+/* Whether the client's secret goes into a header, and not into the form. */
+static bool uses_header(const void *ctx, const ik_mcp_oauth_authority_t *authority,
+                        const client_t *client)
+{
+    json_t *post = ik_json_adopt(ctx, json_string("client_secret_post"));
+    json_t *header = ik_json_adopt(ctx, json_string("client_secret_basic"));
+    if (client->secret == NULL || client->method != NULL) {
+        return client->secret != NULL && strcmp(client->method, "client_secret_post") != 0;
+    }
+    /* Without a word about it the header is what every server takes. */
+    return authority->methods == NULL || ik_json_array_has(authority->methods, header) ||
+           !ik_json_array_has(authority->methods, post);
+}
+
 static res_t exchange_code(const ik_mcp_oauth_login_t *login, const void *ctx,
                            const ik_mcp_oauth_authority_t *authority, const client_t *client,
                            const char *redirect, const char *code, const char *verifier)
 {
-    json_t *post = ik_json_adopt(ctx, json_string("client_secret_post"));
-    json_t *header = ik_json_adopt(ctx, json_string("client_secret_basic"));
-    /* Without a word about it the header is what every server takes. */
-    bool basic = client->secret != NULL &&
-                 (authority->methods == NULL || ik_json_array_has(authority->methods, header) ||
-                  !ik_json_array_has(authority->methods, post));
+    bool basic = uses_header(ctx, authority, client);
     ik_buffer_t form;
     ik_buffer_init(&form, ctx, IK_BUFFER_UNLIMITED); /* bounded by the fields */
     ik_mcp_oauth_add_field(&form, "grant_type", "authorization_code");

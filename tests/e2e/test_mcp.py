@@ -960,14 +960,15 @@ class Search(McpTest):
 class Authority:
     """A scripted authorization server. codes: what was asked for, by code; problems: what was wrong.
     documents: a client may be the address of a document; mute: it describes nothing; authorize: where it sends
-    the user. It is also an MCP
+    the user; client: what it says about a registered client besides its id. It is also an MCP
     server at /mcp, as far as that a login is wanted."""
 
     def __init__(self, registers=True, issuer_path="", lasts=3600, iss=False, documents=False, mute=False,
-                 authorize=None):
+                 authorize=None, client=None):
         authority = self
         self.codes, self.problems, self.requests, self.tokens = {}, [], [], 0
         self.lasts, self.refreshed = lasts, 0
+        self.proofs = []  # the header and the secret of each request for a token
         self.lock = threading.Lock()
         self.rivals = None  # a barrier for those that renew a token at the same time
 
@@ -996,7 +997,9 @@ class Authority:
                              "token_endpoint": authority.base + "/token",
                              "code_challenge_methods_supported": ["S256"],
                              "authorization_response_iss_parameter_supported": iss,
-                             "client_id_metadata_document_supported": documents}
+                             "client_id_metadata_document_supported": documents,
+                             "token_endpoint_auth_methods_supported": ["client_secret_basic",
+                                                                       "client_secret_post", "none"]}
                     if registers:
                         known["registration_endpoint"] = authority.base + "/register"
                     self.answer(known)
@@ -1013,9 +1016,10 @@ class Authority:
                     asked = json.loads(text)
                     if asked["application_type"] != "native":
                         authority.problems.append(asked)
-                    self.answer({"client_id": "registered"}, 201)
+                    self.answer({"client_id": "registered", **(client or {})}, 201)
                     return
                 form = {k: v[0] for k, v in urllib.parse.parse_qs(text).items()}
+                authority.proofs.append((self.headers.get("Authorization"), form.get("client_secret")))
                 if form["grant_type"] == "refresh_token" and authority.rivals is not None:
                     authority.rivals.wait(PATIENCE)
                 with authority.lock:
@@ -1259,6 +1263,22 @@ class Login(McpTest):
             self.assertEqual(process.wait(PATIENCE), 0 if registers else 1)
             self.assertEqual("does not describe how to log in" in process.stderr.read(), not registers)
         self.assertEqual(authority.problems, [])
+
+    def test_how_the_client_proves_who_it_is(self):
+        """As it was registered; a client that is public proves nothing."""
+        header = "Basic " + base64.b64encode(b"registered:s%2B1").decode()
+        for method, proof in ((None, (header, None)), ("client_secret_basic", (header, None)),
+                              ("client_secret_post", (None, "s+1")), ("none", (None, None))):
+            with self.subTest(method=method):
+                authority = Authority(client={"client_secret": "s+1", **(
+                    {"token_endpoint_auth_method": method} if method else {})})
+                peer, process, _, asked = self.begin_login(authority)
+                authority.codes["c1"] = asked
+                self.come_back(asked, code="c1")
+                self.assertEqual(process.wait(PATIENCE), 0, process.stderr.read())
+                peer.token = "changed"
+                self.assertEqual(self.run_tool("web__echo", {"text": "x"})["result"], {"output": "x"})
+                self.assertEqual(authority.proofs, [proof] * 2)
 
     def test_another_authorization_server(self):
         """A client is registered with each; what one of them gave is not shown to another."""
