@@ -67,6 +67,16 @@ const char *ik_mcp_exchange_junk(const ik_mcp_exchange_t *exchange)
     return exchange->junk;
 }
 
+/* The server asked for calls that are given up: takes its questions back from the user. */
+static void cancel_questions(ik_mcp_server_t *server)
+{
+    static const char cancelled[] = "{\"action\":\"cancel\"}";
+    while (server->asked != NULL) {
+        ik_rpc_respond(server->asked->request, cancelled, strlen(cancelled));
+        talloc_free(server->asked);
+    }
+}
+
 void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange, const char *reason)
 {
     bool told = server->http != NULL && server->facts.modern; /* by the end of its stream */
@@ -80,6 +90,9 @@ void ik_mcp_server_give_up(ik_mcp_server_t *server, ik_mcp_exchange_t *exchange,
     }
     ik_mcp_server_drop_unsent(server, exchange->token);
     talloc_free(exchange);
+    if (server->exchanges == NULL) { /* a question does not tell for which call it is */
+        cancel_questions(server);
+    }
 }
 
 void ik_mcp_server_forgive(ik_mcp_server_t *server)

@@ -751,6 +751,27 @@ class Servers(AcpTest):
             self.assertEqual(json.loads(envelope["result"]["output"]), sent)
             self.assertEqual(editor.end(), 0)
 
+    def test_cancelling_takes_the_form_of_a_server_back(self):
+        """From the editor and from the server; later questions do not wait behind it."""
+        log = self.path("wire.log")
+        editor = self.editor([Answer(calls=[Call("s__asking", {})]),
+                              Answer(calls=[Call("file_write", {"file_path": "f", "content": "x"})]),
+                              Answer("Done.")], capabilities={"elicitation": {"form": {}}})
+        editor.answers = {**choose("allow_once"), "elicitation/create": None}
+        session = editor.call("session/new", {
+            "cwd": self.project, "mcpServers": [self.server("s", log=log)]})["sessionId"]
+        id = editor.start(session, "Ask me.")
+        asked = editor.wait(lambda m: m.get("method") == "elicitation/create")
+        editor.notify("session/cancel", {"sessionId": session})
+        self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "cancelled"})
+        (taken_back,) = [m for m in editor.log if m.get("method") == "$/cancel_request"]
+        self.assertEqual(taken_back["params"], {"requestId": asked["id"]})
+        editor.call("session/set_mode", {"sessionId": session, "modeId": "ask"})
+        self.assertEqual(editor.prompt(session, "Write.")[0], "end_turn")
+        self.assertEqual(self.read("project/f"), b"x")
+        self.assertEqual(editor.end(), 0)
+        self.assertIn(b'> {"jsonrpc":"2.0","id":"s1","result":{"action":"cancel"}}\n', self.read("wire.log"))
+
     def test_the_time_of_the_user_is_not_that_of_the_call(self):
         """The idle time of a call begins again with the answer."""
         editor = self.editor([Answer(calls=[Call("s__asking", {"mute": True})]), Answer("Done.")],
