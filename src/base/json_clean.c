@@ -1,5 +1,7 @@
 #include "base/json_clean.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,4 +307,75 @@ bool ik_json_append_clean(ik_buffer_t *out, ik_json_span_t value)
     default:
         return false;
     }
+}
+
+/* --- trees ------------------------------------------------------------------------------- */
+
+static bool is_of_number(char c)
+{
+    return (c >= '0' && c <= '9') || (c != '\0' && strchr("+-.eE", c) != NULL);
+}
+
+static void append_number(ik_buffer_t *out, const char *text, size_t len)
+{
+    enum { DIGITS_SAFE = 18 };
+    if (len <= DIGITS_SAFE && memchr(text, 'e', len) == NULL && memchr(text, 'E', len) == NULL) {
+        ik_buffer_append(out, text, len);
+        return;
+    }
+    char *number = ik_strndup(NULL, text, len);
+    errno = 0;
+    if (strpbrk(number, ".eE") != NULL) {
+        double value = strtod(number, NULL);
+        ik_buffer_append_text(out, !isinf(value) ? number
+                                   : value > 0   ? "1.7976931348623157e308"
+                                                 : "-1.7976931348623157e308");
+    } else {
+        long long value = strtoll(number, NULL, 10); /* the nearest where it overflows */
+        if (errno == ERANGE) {
+            ik_buffer_append_format(out, "%lld", value);
+        } else {
+            ik_buffer_append_text(out, number);
+        }
+    }
+    talloc_free(number);
+}
+
+/* Appends text that is known to be JSON, with numbers that jansson can hold. */
+static void append_fitting(ik_buffer_t *out, ik_json_span_t value)
+{
+    const char *end = value.text + value.len;
+    bool clean = true; /* is not asked: numbers alone are of interest */
+    for (const char *at = value.text; at < end;) {
+        const char *begin = at;
+        if (*at == '-' || (*at >= '0' && *at <= '9')) {
+            while (at < end && is_of_number(*at)) {
+                at++;
+            }
+            append_number(out, begin, (size_t)(at - begin));
+        } else {
+            at = *at == '"' ? check_string(at, end, &clean) : at + 1;
+            ik_buffer_append(out, begin, (size_t)(at - begin));
+        }
+    }
+}
+
+json_t *ik_json_parse_clean(ik_json_span_t value)
+{
+    ik_buffer_t clean;
+    ik_buffer_t fitting;
+    json_t *tree = ik_json_parse(value.text, value.len, NULL);
+    if (tree != NULL) {
+        return tree;
+    }
+    ik_buffer_init(&clean, NULL, IK_BUFFER_UNLIMITED); /* bounded by the value */
+    ik_buffer_init(&fitting, NULL, IK_BUFFER_UNLIMITED);
+    if (ik_json_append_clean(&clean, value)) {
+        value = (ik_json_span_t){.text = clean.data, .len = clean.len};
+    }
+    append_fitting(&fitting, value);
+    tree = ik_json_parse(fitting.data, fitting.len, NULL);
+    ik_buffer_reset(&clean);
+    ik_buffer_reset(&fitting);
+    return tree;
 }

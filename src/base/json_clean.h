@@ -18,3 +18,9 @@ bool ik_json_is_clean(ik_json_span_t value);
  * only the last of several members of one name is kept. Returns false and appends nothing when the
  * value is nested too deeply. */
 bool ik_json_append_clean(ik_buffer_t *out, ik_json_span_t value);
+
+/* Parses what another program wrote, as far as jansson can hold it: half a surrogate pair becomes
+ * U+FFFD, and a number beyond its types the nearest that they hold. For schemas and descriptions,
+ * not for values that have to stay exact. NULL where jansson refuses something else: a NUL in a
+ * name, or too many levels. */
+json_t *ik_json_parse_clean(ik_json_span_t value);

@@ -177,7 +177,7 @@ static void check_doubles(examination_t *exam, const trial_t *trial)
     json_error_t error;
     json_t *root =
         json_loadb(trial->out, trial->out_len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    if (root == NULL) {
+    if (root == NULL && json_error_code(&error) == json_error_duplicate_key) {
         fix(exam, "schema", ik_sprintf(exam->cli->ctx, "line %d: %s", error.line, error.text));
     }
     json_decref(root);

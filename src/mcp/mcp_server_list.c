@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/json_clean.h"
 #include "mcp/mcp_server_state.h"
 
 enum {
@@ -162,8 +163,7 @@ static void on_page(void *data, const ik_rpc_answer_t *answer)
         talloc_free(scratch);
         return;
     }
-    json_t *result =
-        ik_json_adopt(scratch, ik_json_parse(answer->result.text, answer->result.len, NULL));
+    json_t *result = ik_json_adopt(scratch, ik_json_parse_clean(answer->result));
     json_t *tools = json_object_get(result, "tools");
     json_t *cursor = json_object_get(result, "nextCursor");
     const char *type = json_string_value(json_object_get(result, "resultType"));

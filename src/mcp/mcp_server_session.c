@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/json_clean.h"
 #include "mcp/mcp_server_state.h"
 
 #define META "io.modelcontextprotocol/"
@@ -97,8 +98,7 @@ static void on_initialize(void *data, const ik_rpc_answer_t *answer)
         return;
     }
     void *scratch = talloc_new(NULL);
-    json_t *result =
-        answer->failed ? NULL : ik_json_parse(answer->result.text, answer->result.len, NULL);
+    json_t *result = answer->failed ? NULL : ik_json_parse_clean(answer->result);
     ik_json_adopt(scratch, result);
     const char *version = json_string_value(json_object_get(result, "protocolVersion"));
     bool automatic = server->config->protocol == IK_CONFIG_PROTOCOL_AUTO;
@@ -150,7 +150,7 @@ static void on_discover(void *data, const ik_rpc_answer_t *answer)
     }
     void *scratch = talloc_new(NULL);
     ik_json_span_t told = answer->failed ? answer->detail : answer->result;
-    json_t *result = told.len == 0 ? NULL : ik_json_parse(told.text, told.len, NULL);
+    json_t *result = told.len == 0 ? NULL : ik_json_parse_clean(told);
     ik_json_adopt(scratch, result);
     json_t *versions = json_object_get(result, answer->failed ? "supported" : "supportedVersions");
     json_t *ours = ik_json_adopt(scratch, json_string(IK_MCP_MODERN));

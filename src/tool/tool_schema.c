@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/host_protocol.h"
 #include "base/json.h"
+#include "base/json_clean.h"
+#include "base/utf8.h"
 
 enum { NAME_MAX_LENGTH = 64, TIMEOUT_MAX_SECONDS = 86400 };
 
@@ -334,7 +336,11 @@ static res_t fill(ik_tool_schema_t *schema, const char *text, size_t len,
                   ik_tool_schema_findings_t *findings)
 {
     json_error_t error;
+    ik_json_span_t value;
     json_t *root = ik_json_parse(text, len, &error);
+    if (root == NULL && ik_utf8_valid(text, len) && ik_json_scan(text, len, &value, NULL)) {
+        root = ik_json_parse_clean(value);
+    }
     if (root == NULL) {
         return ERR(INVALID, "invalid JSON: %s", error.text);
     }

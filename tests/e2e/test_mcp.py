@@ -295,6 +295,22 @@ class Discovery(McpTest):
             if name in ("defs", "called"):
                 self.assertEqual(shown["$defs"], schema["$defs"])
 
+    def test_numbers_and_halves_of_characters_that_jansson_refuses(self):
+        """JSON.stringify writes half an emoji where a text was cut, and unsigned types have limits of
+        64 bits: neither costs the server its tools."""
+        schema = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 2 ** 64 - 1}}}
+        self.servers(s=self.server({"instructions": "cut \ud83d", "tools": [
+            {"name": "get", "description": "cut \ud83d", "inputSchema": schema}]}))
+        shown = self.ikigai("mcp", "show", "s", "--json").json()
+        self.assertEqual((shown["status"], shown["instructions"]), ("ready", "cut \ufffd"))
+        tool = self.ikigai("tool", "show", "s__get", "--json").json()
+        self.assertEqual(tool["description"], "cut \ufffd")
+        self.assertEqual(tool["parameters"]["properties"]["n"]["maximum"], 2 ** 63 - 1)
+        path = self.user_tool("wide", tool_script("wide", parameters=schema))
+        tool = self.ikigai("tool", "show", "wide", "--json").json()
+        self.assertEqual(tool["parameters"]["properties"]["n"]["maximum"], 2 ** 63 - 1)
+        self.assertNotIn("too big", self.ikigai("tool", "check", path, status=None).out)
+
     def test_names(self):
         long = "x" * 80
         tools = [long, "ünï", "with space", "a/b"]

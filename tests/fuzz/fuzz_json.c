@@ -2,13 +2,14 @@
  * The scanner against jansson: what jansson accepts the scanner does (but for a NUL byte, where
  * jansson may stop reading; the other way round jansson refuses more: strings that are not UTF-8,
  * lone surrogates, numbers beyond a double), and the spans of an accepted text decode to the same
- * strings.
+ * strings. What jansson refuses for these reasons is accepted when it was cleaned.
  */
 #include <stdint.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "base/json_clean.h"
 #include "pieces.h"
 
 static void walk(const void *ctx, ik_json_span_t value, const json_t *tree);
@@ -87,6 +88,24 @@ static void walk(const void *ctx, ik_json_span_t value, const json_t *tree)
     }
 }
 
+static void check_clean(const void *ctx, ik_json_span_t value, const json_t *tree)
+{
+    json_t *clean = ik_json_parse_clean(value);
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    bool shallow = ik_json_append_clean(&text, value);
+    bool nameable = memmem(value.text, value.len, "\\u0000", 6) == NULL;
+    REQUIRE(clean != NULL || !shallow || !nameable);
+    REQUIRE(tree == NULL || json_equal(clean, tree));
+    if (clean != NULL) {
+        char *written = ik_json_format(ctx, clean);
+        json_t *again = ik_json_parse(written, strlen(written), NULL);
+        REQUIRE(json_equal(again, clean));
+        json_decref(again);
+    }
+    json_decref(clean);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     if (len > 4096) {
@@ -100,6 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     json_t *tree = ik_json_parse(text, len, &error);
     if (ik_json_scan(text, len, &value, &fault)) {
         walk(ctx, value, tree);
+        check_clean(ctx, value, tree);
     } else {
         REQUIRE(tree == NULL || memchr(text, '\0', len) != NULL);
         REQUIRE(fault.offset <= len && fault.reason != NULL);

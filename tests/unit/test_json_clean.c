@@ -126,6 +126,43 @@ START_TEST(many_members)
 }
 END_TEST
 
+static const char *const trees[][2] = {
+    {"[1,-2.5,\"a\"]", "[1,-2.5,\"a\"]"},
+    /* the nearest numbers that jansson can hold */
+    {"[18446744073709551615,-18446744073709551615]", "[9223372036854775807,-9223372036854775808]"},
+    {"[9223372036854775807,1e400,-1.5E+400]",
+     "[9223372036854775807,1.7976931348623157e308,-1.7976931348623157e308]"},
+    {"{\"18446744073709551616\":\"1e999\\\" 1e999\",\"n\":99999999999999999999}",
+     "{\"18446744073709551616\":\"1e999\\\" 1e999\",\"n\":9223372036854775807}"},
+    {"{\"\\ud83d\":\"a\\udc00b\"}", "{\"" FFFD "\":\"a" FFFD "b\"}"},
+    {"[\"\\ud83d\",18446744073709551615]", "[\"" FFFD "\",9223372036854775807]"},
+    {"[\"\xff\"]", "[\"" FFFD "\"]"},
+};
+
+START_TEST(trees_hold_as_much_as_they_can)
+{
+    ik_json_span_t value = scan(trees[_i][0]);
+    json_t *tree = ik_json_parse_clean(value);
+    ck_assert_ptr_nonnull(tree);
+    char *text = ik_json_format(ctx, tree);
+    ck_assert_str_eq(text, trees[_i][1]);
+    json_decref(tree);
+}
+END_TEST
+
+START_TEST(what_no_tree_can_hold)
+{
+    ck_assert_ptr_null(ik_json_parse_clean(scan("{\"\\u0000\":1e400}")));
+    /* too deep to be cleaned; its numbers are still made to fit */
+    ck_assert_ptr_null(
+        ik_json_parse_clean(scan(nested(IK_JSON_CLEAN_DEPTH + 1, "[", "\"\\ud800\"", "]"))));
+    json_t *deep = ik_json_parse_clean(
+        scan(nested(IK_JSON_CLEAN_DEPTH + 1, "[", "18446744073709551615", "]")));
+    ck_assert_ptr_nonnull(deep);
+    json_decref(deep);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("json_clean");
@@ -137,6 +174,9 @@ int main(void)
                         (int)(sizeof(unclean) / sizeof(unclean[0])));
     tcase_add_test(tests, nesting_has_an_end);
     tcase_add_test(tests, many_members);
+    tcase_add_loop_test(tests, trees_hold_as_much_as_they_can, 0,
+                        (int)(sizeof(trees) / sizeof(trees[0])));
+    tcase_add_test(tests, what_no_tree_can_hold);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
