@@ -47,7 +47,9 @@ char *ik_mcp_describe_target(const void *ctx, const ik_config_server_t *config)
     ik_buffer_t out;
     ik_buffer_init(&out, ctx, IK_BUFFER_UNLIMITED); /* bounded by the configuration */
     bool http = config->type == IK_CONFIG_SERVER_HTTP || config->command == NULL;
-    ik_buffer_append_text(&out, http ? (config->url == NULL ? "" : config->url) : config->command);
+    char *url = ik_config_hide_password(NULL, config->url == NULL ? "" : config->url);
+    ik_buffer_append_text(&out, http ? url : config->command);
+    talloc_free(url);
     for (size_t i = 0; !http && config->args != NULL && config->args[i] != NULL; i++) {
         bool plain = config->args[i][0] != '\0' && strpbrk(config->args[i], " \t\n'\"") == NULL;
         ik_buffer_append_format(&out, plain ? " %s" : " '%s'", config->args[i]);

@@ -52,6 +52,6 @@ char *ik_mcp_project_file(const void *ctx, const ik_paths_t *paths);
 /* Lists the servers of the file with their command lines or URLs, for the user to review; on ctx.
  */
 char *ik_mcp_format_review(const void *ctx, const char *file);
-/* "npx -y server DIR" or its URL, as one line on ctx, in which nothing stays hidden: the user
- * decides about it. Variables are not expanded. */
+/* "npx -y server DIR", or its URL without a password, as one line on ctx, in which nothing else
+ * stays hidden: the user decides about it. Variables are not expanded. */
 char *ik_mcp_describe_target(const void *ctx, const ik_config_server_t *config);

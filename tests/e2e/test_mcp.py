@@ -640,6 +640,16 @@ class Configuration(McpTest):
         self.assertEqual(self.ikigai("mcp", "list", "--json").json(), [])
 
 
+    def test_a_password_in_an_address_is_not_shown(self):
+        self.config({"mcpServers": {"s": {"url": "http://me:canary@127.0.0.1:1/mcp?password=canary"}}})
+        for words in (["list"], ["list", "--json"], ["show", "s"], ["show", "s", "--json"]):
+            done = self.ikigai("mcp", *words, status=None)
+            self.assertNotIn("canary", done.out + done.err)
+            self.assertIn("http://me:***@127.0.0.1:1/mcp?password=***", done.out)
+        done = self.ikigai("completion", "--list", "servers")
+        self.assertEqual(done.out, "s\thttp://me:***@127.0.0.1:1/mcp?password=***\n")
+
+
 class Trust(McpTest):
     def test_a_project_s_servers_need_trust(self):
         self.config({"mcpServers": {"mine": self.server({"tools": ["echo"]})}})
