@@ -28,6 +28,10 @@ INSTALL ?= install
 ifneq ($(words $(PREFIX)),1)
 $(error PREFIX must be one path without spaces, not '$(PREFIX)')
 endif
+# Each half of such a path would be taken for a folder, and uninstall removes empty ones.
+ifneq ($(words $(abspath $(PREFIX))),1)
+$(error PREFIX must be an absolute path, because that of this folder has spaces: '$(CURDIR)')
+endif
 override PREFIX := $(abspath $(PREFIX))
 sysconfdir := $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
@@ -259,7 +263,7 @@ bench: all benches $(patsubst %,$(BUILD)/bench/%,noop empty curl_yardstick mcp_e
 WEIGHED = $(DEEP)/agents/ikigai
 bench-peers: need-node need-npm all drivers
 	@rm -rf $(WEIGHED)
-	@DESTDIR=$(abspath $(WEIGHED)) $(MAKE) -s install
+	@DESTDIR="$$(cd $(DEEP) && pwd)/agents/ikigai" $(MAKE) -s install
 	@find $(WEIGHED) -name share -prune -o -type f -perm -u+x -exec strip {} +
 	@IKIGAI_OUT=$(OUT) $(PYTHON) bench/peers.py $(if $(ROUNDS),--rounds $(ROUNDS))
 
@@ -417,7 +421,7 @@ $(BUILD)/bundle/launcher: script/bundle_launcher.c
 	$(CC) $(CPPFLAGS) -D_GNU_SOURCE -O2 -Wall -Wextra $(WERROR) -static -o $@ $<
 static-bundle: all $(BUILD)/bundle/ikigai.bin $(BUILD)/bundle/launcher
 	@rm -rf $(DEEP)/bundle
-	@DESTDIR=$(abspath $(DEEP)/bundle) $(MAKE) -s install
+	@DESTDIR="$$(cd $(DEEP) && pwd)/bundle" $(MAKE) -s install
 	@script/static-bundle $(DEEP)/bundle $(PREFIX) $(BUILD)/bundle/ikigai.bin \
 	    $(BUILD)/bundle/launcher $(BUNDLE)
 check-static-bundle: static-bundle # in other systems in folders

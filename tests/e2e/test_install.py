@@ -161,6 +161,17 @@ class Install(MakeTest):
         self.assertIn("PREFIX must be one path without spaces, not '/opt/my programs'", said)
         self.assertEqual(self.files(), [])
 
+    def test_a_relative_prefix_in_a_folder_with_a_space_is_refused(self):
+        tree = self.path("my programs")
+        os.makedirs(tree)
+        os.makedirs(self.path("my/empty"))
+        done = subprocess.run(["make", "-C", tree, "-f", os.path.join(ROOT, "Makefile"), "PREFIX=stage",
+                               "DESTDIR=", "uninstall"], env=clean_env(), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("PREFIX must be an absolute path", done.stdout)
+        self.assertTrue(os.path.isdir(self.path("my/empty")))
+
 
 class Installed(MakeTest):
     """A copy that was moved away from where it was installed."""
