@@ -62,7 +62,7 @@ char *ik_agent_target_describe_unused_key(const void *ctx, const ik_config_t *co
         const ik_config_provider_t *provider = config->providers[i];
         if (provider->api_key != NULL) {
             return ik_sprintf(ctx,
-                              "There is a key of %s but no model: run ikigai setup, or choose one "
+                              "There is a key for %s but no model: run ikigai setup, or choose one "
                               "with -m %s/MODEL.",
                               provider->name, provider->name);
         }

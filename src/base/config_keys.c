@@ -68,7 +68,7 @@ const ik_config_key_t ik_config_keys[] = {
     {TOP(silence_timeout_seconds), INTEGER, FORBID, 1, DAY, NULL,
      "how long a model may send no byte at all"},
     {TOP(idle_stream_seconds), INTEGER, FORBID, 1, DAY, NULL,
-     "how long a model may send only keep-alives"},
+     "how long a model may send keep-alives and no part of an answer"},
     {TOP(db), LINE, FORBID, 1, LINE_MAX_BYTES, NULL,
      "where sessions are kept: a file, or a `postgresql://` URL for a shared history"},
     {TOP(system_prompt), IK_CONFIG_TEXT, FORBID, 0, IK_CONFIG_FILE_MAX, NULL,
@@ -82,12 +82,12 @@ const ik_config_key_t ik_config_keys[] = {
      "places that confined tools may write besides the project; a list of paths that begin "
      "with `/` or `~/`"},
     {TOP(hidden), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
-     "places that confined tools may not read, besides the known ones; a list of paths"},
+     "more places that confined tools may not read; a list of paths"},
     {TOP(caches), IK_CONFIG_PATHS, FORBID, 1, LINE_MAX_BYTES, NULL,
-     "folders that confined tools see as copies, which they may write, besides the known ones; a "
-     "list of paths"},
+     "more folders of caches: confined tools write to a copy of each, and the folder itself does "
+     "not change; a list of paths"},
     {TOP(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
-     "variables that every tool may see although they are held back"},
+     "variables with secrets, such as `GITHUB_TOKEN`, that every tool gets nevertheless"},
     TOP_LIMIT(memory, "how many bytes of address space a process of a tool may have; 0: no limit"),
     TOP_LIMIT(file_size, "how many bytes a file that a tool writes may have; 0: no limit"),
     TOP_LIMIT(processes, "how many processes a call of a tool may have at a time; 0: no limit"),
@@ -113,7 +113,7 @@ const ik_config_key_t ik_config_keys[] = {
      "own "
      "server, `chat` for any other"},
     {PROVIDER(base_url), IK_CONFIG_URL, FORBID, 1, LINE_MAX_BYTES, NULL,
-     "its address, in the form the provider's client libraries take"},
+     "its address; of OpenAI's API with `/v1` at the end, of the others without"},
     {PROVIDER(api_key_env), IK_CONFIG_VARIABLE, FORBID, 1, NAME_MAX_BYTES, NULL,
      "the environment variable that holds its key; leave it out for a provider of your own that "
      "needs no key"},
@@ -122,7 +122,7 @@ const ik_config_key_t ik_config_keys[] = {
      "how long it may go without progress; overrides what the tool asks for"},
     {TOOL(enabled), IK_CONFIG_BOOLEAN, IK_CONFIG_FALSE, 0, 0, NULL, "`false` removes the tool"},
     {TOOL(pass_env), IK_CONFIG_NAMES, FORBID, 1, NAME_MAX_BYTES, NULL,
-     "variables that this tool may see although they are held back"},
+     "variables with secrets that this tool gets nevertheless"},
     {TOOL(env), IK_CONFIG_VALUES, FORBID, 0, VALUE_MAX_BYTES, NULL,
      "variables to set for calls of this tool, an object of names and values; `\"file:PATH\"` "
      "stands for the text of that file. Read at each call"},

@@ -381,8 +381,8 @@ res_t ik_cli_explain_unknown(const char *words)
     const char *near = find_near_command(scratch, words);
     res_t unknown =
         ERR(NOT_FOUND,
-            "unknown command '%.80s'.%s%s%s ikigai --help lists the commands; with -p it "
-            "is a prompt.",
+            "unknown command '%.80s'.%s%s%s ikigai --help lists the commands; -p sends it as a "
+            "prompt.",
             words, near == NULL ? "" : " Did you mean '", near == NULL ? "" : near,
             near == NULL ? "" : "'?");
     talloc_free(scratch);

@@ -128,8 +128,9 @@ static void check_env_files(ik_cli_doctor_t *doctor, const ik_config_tool_t *too
         const char *file = ik_config_tool_env_file(doctor->cli->ctx, tool->env[i]);
         struct stat status;
         if (file != NULL && stat(file, &status) == 0 && (status.st_mode & 077) != 0) {
-            ik_cli_doctor_complain(doctor, "tools.%s.env: other users can access %s: chmod 600 it",
-                                   tool->name, file);
+            ik_cli_doctor_complain(doctor,
+                                   "tools.%s.env: other users can access %s: run chmod 600 '%s'",
+                                   tool->name, file, file);
         }
     }
 }

@@ -178,9 +178,9 @@ static ik_store_t *open_store(ik_cli_doctor_t *doctor, const char *path)
     ik_cli_doctor_say("  integrity   everything can be read");
     if (access(path, W_OK) != 0) {
         ik_cli_doctor_complain(doctor,
-                               "%s is read-only, so no session can be saved: chmod u+w it, or "
-                               "choose another file with --db",
-                               path);
+                               "%s is read-only, so no session can be saved: run chmod u+w '%s', "
+                               "or choose another file with --db",
+                               path, path);
     }
     return store;
 }

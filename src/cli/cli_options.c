@@ -339,7 +339,7 @@ static res_t check(const ik_cli_options_t *options)
         return ERR(INVALID, "--json needs -p or a piped prompt");
     }
     if (options->allowed[0] != NULL && !options->headless && isatty(STDIN_FILENO)) {
-        return ERR(INVALID, "--allow needs -p or a piped prompt; a user is asked instead");
+        return ERR(INVALID, "--allow needs -p or a piped prompt; in the terminal you are asked");
     }
     if (options->plain && options->headless) {
         return ERR(INVALID, "--plain cannot be used with -p");
@@ -361,8 +361,8 @@ static res_t check_prompt(const reader_t *reader, const char *prompt)
     }
     if (!reader->command_first) {
         return ik_cli_is_command(prompt) ? ERR(INVALID,
-                                               "'%.80s' is a command and comes before its options; "
-                                               "with -p it is a prompt",
+                                               "'%.80s' is a command: write its options behind it, "
+                                               "or send it as a prompt with -p",
                                                prompt)
                                          : OK;
     }

@@ -138,7 +138,7 @@ class Help(IkigaiTest):
             self.assertIn(f"unknown command '{' '.join(words)}'. Did you mean '{meant}'?", done.err)
         for words in (["--json", "session", "list"], ["-m", "a/b", "doctor"]):
             done = self.ikigai(*words, status=2)
-            self.assertIn("is a command and comes before its options", done.err)
+            self.assertIn("is a command: write its options behind it", done.err)
         usage = [u for n, u in USAGE.items() if n.startswith("tool ")]
         self.assertEqual(self.ikigai("tool", status=2).err.splitlines(), usage)
         for words, said in (("tool --json list", "'--json' comes after the command, which is one of these:"),

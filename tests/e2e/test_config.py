@@ -603,7 +603,7 @@ class Secrets(ConfigTest):
         self.assertIn(f"tools.env.env            MY_TOKEN (file:{token}), MY_URL, HOME_TOKEN "
                       "(file:~/token) (user)", self.ikigai("doctor").out)
         os.chmod(token, 0o644)
-        self.assertIn(f"other users can access {token}: chmod 600 it",
+        self.assertIn(f"other users can access {token}: run chmod 600 '{token}'",
                       self.ikigai("doctor", status=1).out)
 
     def test_a_project_cannot_give_variables_to_tools(self):

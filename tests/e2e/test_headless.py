@@ -717,7 +717,7 @@ class Offline(AgentTest):
 
     def test_a_key_without_a_default_model_is_named(self):
         done = self.ikigai("-p", "find *.c", env={"OPENROUTER_API_KEY": "canary"})
-        self.assertIn(f"{NOTICE}, which only runs tools.\nThere is a key of openrouter but no model: run "
+        self.assertIn(f"{NOTICE}, which only runs tools.\nThere is a key for openrouter but no model: run "
                       "ikigai setup, or choose one with -m openrouter/MODEL.\n", done.err)
         self.assertNotIn("canary", done.out + done.err)
 

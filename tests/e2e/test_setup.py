@@ -717,7 +717,7 @@ class FirstStart(SetupTest):
     def test_a_key_without_a_default_model_is_named(self):
         t = self.ready(first=True, env={"OPENROUTER_API_KEY": KEY})
         notice = " ".join(t.all_rows()[:3])
-        self.assertIn("offline. There is a key of openrouter but no model: run ikigai setup, or choose one "
+        self.assertIn("offline. There is a key for openrouter but no model: run ikigai setup, or choose one "
                       "with -m openrouter/MODEL. See /help.", notice)
         self.assertEqual(self.leave(t), 0)
         self.assert_key_unseen(t)
