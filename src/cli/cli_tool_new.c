@@ -167,7 +167,13 @@ static int write_tool(ik_cli_t *cli, const language_t *language, const char *fil
     int status = compiled ? compile_source(cli, source, path) : IK_CLI_DONE;
     if (status == IK_CLI_DONE) {
         const char *shipped = find_shipped(cli, name);
-        printf("%s is a working tool. Change it, then: ikigai tool check %s\n", source, path);
+        if (compiled) {
+            printf("%s is a working tool, made of %s. After a change: cc -O2 -o %s %s -ljansson && "
+                   "ikigai tool check %s\n",
+                   path, source, path, source, path);
+        } else {
+            printf("%s is a working tool. Change it, then: ikigai tool check %s\n", path, path);
+        }
         if (shipped != NULL) {
             printf("It overrides %s (%s) from now on.\n", name, shipped);
         }

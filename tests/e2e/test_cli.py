@@ -584,6 +584,21 @@ class New(IkigaiTest):
                     self.assertEqual(ran.json()["result"]["error_code"], "INVALID_ARG")
         self.assertIn("(user)", self.ikigai("tool", "list").out)
 
+    def test_what_it_says_about_a_change_in_c_works(self):
+        if not shutil.which("cc"):
+            self.skipTest("no C compiler")
+        self.be_patient()
+        command = self.new("mine", "c").out.partition(" After a change: ")[2]
+        source = os.path.join(self.home, "tools", "mine.c")
+        with open(source, encoding="utf-8") as f:
+            changed = f.read().replace("Count the words", "Reckon the words")
+        self.write(source, changed)
+        env = self.env(PATH=os.path.dirname(IKIGAI) + ":" + os.environ["PATH"])
+        done = subprocess.run(["sh", "-c", command], cwd=self.project, env=env, timeout=120,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("Reckon the words", self.ikigai("tool", "show", "mine").out)
+
     def test_nothing_is_overwritten(self):
         for language in ("sh", "python", "c"):
             with self.subTest(language=language):
