@@ -47,6 +47,6 @@ char *ik_file_format_identity(const void *ctx, const struct stat *status);
  * again and keep the same time. */
 bool ik_file_is_settled(struct timespec changed);
 
-/* Opens a file without a name for reading and writing: in memory (memfd_create), or in TMPDIR on
+/* Opens a file without a name for reading and writing: in memory (memfd_create), or in /tmp on
  * kernels without it. Returns -1 and sets errno on failure. */
 int ik_file_open_anonymous(const char *name, bool close_on_exec);
