@@ -1,4 +1,5 @@
 /* Editing commands and the table of their keys. To add a key, add it to its row. */
+#include <string.h>
 #include <utf8proc.h>
 
 #include "base/array.h"
@@ -115,11 +116,32 @@ static size_t next_number(const ik_editor_t *editor)
     return highest + 1;
 }
 
+/* Most terminals send "\r" for every line end of a paste. The sanitiser, which knows "\r" as the
+ * return to the start of a line, would drop it where the line is empty. */
+static void append_with_newlines(ik_buffer_t *out, const char *bytes, size_t len)
+{
+    size_t at = 0;
+    while (at < len) { /* bytes may be NULL when there are none */
+        const char *found = memchr(bytes + at, '\r', len - at);
+        size_t end = found == NULL ? len : (size_t)(found - bytes);
+        ik_buffer_append(out, bytes + at, end - at);
+        at = end;
+        if (found != NULL) {
+            ik_buffer_append_byte(out, '\n');
+            at += at + 1 < len && bytes[at + 1] == '\n' ? 2 : 1;
+        }
+    }
+}
+
 static void paste(ik_editor_t *editor, const char *bytes, size_t len)
 {
     ik_buffer_t text;
-    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED); /* bounded by the decoder */
-    ik_sanitise_append(&text, bytes, len);
+    ik_buffer_t lines;
+    ik_buffer_init(&text, NULL, IK_BUFFER_UNLIMITED);  /* bounded by the decoder */
+    ik_buffer_init(&lines, NULL, IK_BUFFER_UNLIMITED); /* as text */
+    append_with_newlines(&lines, bytes, len);
+    ik_sanitise_append(&text, lines.data, lines.len);
+    ik_buffer_reset(&lines);
     if (text.len <= IK_EDITOR_MAX - editor->text.len - editor->pasted) {
         ik_pastes_size_t size = ik_pastes_measure(text.data, text.len);
         bool is_long =

@@ -455,6 +455,20 @@ START_TEST(short_pastes_are_text)
 }
 END_TEST
 
+/* Terminals send CR for the line ends of a paste. */
+START_TEST(empty_lines_of_a_paste_stay)
+{
+    paste("a\r\rb\r\r\rc\r");
+    expect_text("a\n\nb\n\n\nc\n");
+    ik_editor_reset(editor);
+    paste("\r\r\na\r\n\r\nb\n\nc");
+    expect_text("\n\na\n\nb\n\nc");
+    ik_editor_reset(editor);
+    paste("1\r\r3\r\r5\r\r7\r\r9\r\r11");
+    ck_assert_str_eq(rows(80, 5), "[[pasted 11 lines #1]] 0,20");
+}
+END_TEST
+
 START_TEST(long_pastes_collapse)
 {
     type("before ");
@@ -740,6 +754,7 @@ int main(void)
     tcase_add_test(tests, nothing_to_browse_back_to);
     tcase_add_test(tests, a_sent_draft_is_forgotten);
     tcase_add_test(tests, short_pastes_are_text);
+    tcase_add_test(tests, empty_lines_of_a_paste_stay);
     tcase_add_test(tests, long_pastes_collapse);
     tcase_add_test(tests, a_collapsed_paste_is_one_character);
     tcase_add_test(tests, pastes_are_numbered_in_the_draft);
