@@ -1,7 +1,7 @@
 /*
  * Questions to the user. One about a tool call, or of a tool, is shown above the draft until it is
- * answered, and a key answers it. Any other question is printed, and a line answers it. While a
- * message is being typed, keys still go to the message.
+ * answered, and a key answers it. Any other question is printed, and a line answers it. While the
+ * user is typing, keys still go to the message or the search.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "repl/repl_state.h"
 
 enum {
-    TYPING_MS = 500,     /* since the last key: a message is being typed */
+    TYPING_MS = 500,     /* since the last key: the user is typing */
     ROWS_MAX = 200,      /* kept of a call; the pager shows all */
     LINE_COLUMNS = 1000, /* of the arguments in plain mode */
     REASON_ROWS = 2,     /* at most, where there is little room */
@@ -459,11 +459,13 @@ static void ask_line(ik_repl_t *repl)
 
 /* --- asking ------------------------------------------------------------------------------ */
 
+/* A message is being typed, or the pattern of a search or a list. */
 static bool is_typing(const ik_repl_t *repl)
 {
+    const ik_prompt_t *prompt = ik_view_prompt(repl->view);
     int64_t last = ik_view_key_ms(repl->view);
-    return !ik_prompt_is_empty(ik_view_prompt(repl->view)) && last > repl->question->key_ms &&
-           ik_clock_now_ms() - last < TYPING_MS;
+    return (!ik_prompt_is_empty(prompt) || ik_prompt_has_list(prompt)) &&
+           last > repl->question->key_ms && ik_clock_now_ms() - last < TYPING_MS;
 }
 
 static char *first_letters(const void *ctx, const char *const *choices)
@@ -494,7 +496,7 @@ static void open_printed(ik_repl_t *repl, const ik_question_t *asked)
     talloc_free(hint);
 }
 
-/* Gives the keys to the question, unless a message is being typed. */
+/* Gives the keys to the question, unless the user is typing. */
 static void open_when_ready(ik_repl_t *repl)
 {
     ik_repl_question_t *question = repl->question;

@@ -13,6 +13,7 @@ from support import IKIGAI, clean_env
 SHIFT_TAB = "\x1b[Z"
 ESC = "\x1b"
 CTRL_O = "\x0f"
+CTRL_R = "\x12"
 
 
 def bash(command, **more):
@@ -43,6 +44,29 @@ class QuestionTest(ReplTest):
     def rules(self):
         with open(os.path.join(self.home, "permissions.json")) as f:
             return json.load(f)
+
+    def type_letters(self, t, mark, on_letter):
+        """Types letters until a question about bash is there. None if one of them was taken for the
+        answer, or the question has the keys: a machine that is busy for half a second looks like a
+        user who pauses."""
+        def state():
+            screen = "\n".join(t.screen())
+            return "answered" if self.made() else \
+                "typed" if f"{mark}{typed}" in screen else \
+                "paused" if "? y, a, n" in screen else None
+        typed = ""
+        while "Allow bash?" not in "\n".join(t.screen()) or len(typed) < 12:
+            t.send("y")
+            typed += "y"
+            time.sleep(0.02)  # so that they fit into a row
+            found = t.wait_until(state, f"{len(typed)} letters")
+            on_letter()
+            if found != "typed":
+                t.close()
+                if self.made():
+                    os.remove(os.path.join(self.project, "file"))
+                return None
+        return typed
 
 
 class Modes(QuestionTest):
@@ -262,25 +286,12 @@ class Questions(QuestionTest):
         t.send("\x03")
         self.assertEqual(self.leave(t), 0)
 
-    def type_until_asked(self):
-        """Types while the question comes. None if a key was taken for the answer: a machine that is
-        busy for half a second looks like a user who pauses."""
+    def type_until_asked(self, begin="", mark="> "):
+        """Types while the question comes. None if the attempt says nothing, as type_letters."""
         t, gate = self.ask_later()
-        typed = ""
-        while "Allow bash?" not in "\n".join(t.screen()) or len(typed) < 12:
-            t.send("y")
-            typed += "y"
-            time.sleep(0.02)  # so that they fit into a row
-            t.wait_until(lambda: self.made() or f"> {typed}" in "\n".join(t.screen()),
-                         f"{len(typed)} letters")
-            gate.set()
-            if self.made():
-                t.wait_for("It is over.")
-                t.send("\x03")
-                self.leave(t)
-                os.remove(os.path.join(self.project, "file"))
-                return None
-        return t, typed
+        t.send(begin)
+        typed = self.type_letters(t, mark, gate.set)
+        return typed and (t, typed)
 
     def test_keys_go_to_a_draft_that_is_being_typed(self):
         asked = next(filter(None, (self.type_until_asked() for _ in range(10))), None)
@@ -294,6 +305,19 @@ class Questions(QuestionTest):
         self.assertTrue(self.made())
         t.wait_for(f"> {typed}")
         t.send("\x03")
+        self.assertEqual(self.leave(t), 0)
+
+    def test_keys_go_to_a_search_that_is_being_typed(self):
+        asked = next(filter(None, (self.type_until_asked(CTRL_R, "search: ") for _ in range(10))),
+                     None)
+        self.assertIsNotNone(asked, "every time a key of a search became the answer")
+        t, typed = asked
+        self.assertIn("Allow bash?", "\n".join(t.screen()))
+        self.assertFalse(self.made())
+        t.wait_gone("search: ")  # after a pause
+        t.send("n")
+        t.wait_for("It is over.")
+        self.assertFalse(self.made())
         self.assertEqual(self.leave(t), 0)
 
     def test_an_edit_is_shown_as_its_diff(self):
