@@ -31,13 +31,8 @@ static void on_interrupt(void *data, int signal)
     plain->on_signal(plain->data, signal);
 }
 
-static void end_line(ik_plain_t *plain)
+static void give_line(ik_plain_t *plain)
 {
-    ik_buffer_t *text = &plain->line;
-    if (text->len > 0 && text->data[text->len - 1] == '\\') { /* the line continues */
-        text->data[text->len - 1] = '\n';
-        return;
-    }
     char *line = ik_buffer_finish(&plain->line);
     if (plain->hidden) {
         ik_plain_write(plain, "\n", 1); /* the terminal did not echo the newline */
@@ -47,12 +42,36 @@ static void end_line(ik_plain_t *plain)
     talloc_free(line);
 }
 
+static void end_line(ik_plain_t *plain)
+{
+    ik_buffer_t *text = &plain->line;
+    if (text->len > 0 && text->data[text->len - 1] == '\\') { /* the line continues */
+        text->data[text->len - 1] = '\n';
+    } else {
+        give_line(plain);
+    }
+}
+
+/* Adds a part of a line without its NUL bytes (Ctrl-@), which would end the text. */
+static void add_part(ik_buffer_t *line, const char *bytes, size_t len)
+{
+    const char *end = bytes + len;
+    while (true) {
+        size_t part = strnlen(bytes, (size_t)(end - bytes));
+        ik_buffer_append(line, bytes, part);
+        if (bytes + part == end) {
+            return;
+        }
+        bytes += part + 1;
+    }
+}
+
 static void take(ik_plain_t *plain, const char *bytes, size_t len)
 {
     while (len > 0) {
         const char *newline = memchr(bytes, '\n', len);
         size_t part = newline == NULL ? len : (size_t)(newline - bytes);
-        ik_buffer_append(&plain->line, bytes, part);
+        add_part(&plain->line, bytes, part);
         if (newline == NULL) {
             return;
         }
@@ -71,8 +90,8 @@ static void on_readable(void *data)
         take(plain, bytes, (size_t)got);
     } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
         TALLOC_FREE(plain->input);
-        if (plain->line.len > 0) {
-            end_line(plain);
+        if (plain->line.len > 0) { /* also if it was to be continued */
+            give_line(plain);
         }
         plain->on_line(plain->data, NULL);
     }

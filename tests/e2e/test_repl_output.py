@@ -9,7 +9,7 @@ import unittest
 
 import hostile
 from fake_llm import Answer, Call, Wire
-from repl_support import ReplTest
+from repl_support import ReplTest, words_of
 from support import IKIGAI, clean_env
 from terminal_support import PATIENCE, SILENT
 
@@ -566,6 +566,16 @@ class PoorTerminalTest(ReplTest):
         t.send("/tool\r")
         t.wait_for("Available tools:")
         self.assertEqual(self.leave(t), 0)
+
+    def test_plain_loses_no_part_of_a_line(self):
+        """After a NUL byte, and at the end of input in a line that was to be continued."""
+        t = self.start([Answer("One."), Answer("Two.")], "--plain", plain=True)
+        self.say(t, "be\0fore and after\0", "One.")
+        t.wait_for(re.compile(r"One\.\n> ?$"))
+        t.send("first\\\nsecond\\\x04\x04")
+        self.assertEqual(t.wait_exit(), 0)
+        self.assertEqual(words_of(self.llm.requests[1]),
+                         ["before and after", "One.", "first\nsecond\\"])
 
     def test_plain_interrupt_and_end(self):
         t = self.start([Answer("word " * 400, fragments=400, wire=Wire(delay_event=0.05))], "--plain",
