@@ -104,8 +104,19 @@ static void start(ik_repl_files_t *files)
 {
     static const char pattern[] = "{\"pattern\":\"**\"}";
     const char *glob[] = {files->glob, NULL};
-    const char *git[] = {"/usr/bin/env",       "git",           "ls-files", "-co",
-                         "--exclude-standard", "--deduplicate", "-z",       NULL};
+    /* The configuration of a repository may come from anyone. Without these settings it could have
+     * git run a program, as its monitor of files or as the transport for missing objects. */
+    const char *git[] = {"/usr/bin/env",
+                         "GIT_ALLOW_PROTOCOL=none",
+                         "git",
+                         "-c",
+                         "core.fsmonitor=",
+                         "ls-files",
+                         "-co",
+                         "--exclude-standard",
+                         "--deduplicate",
+                         "-z",
+                         NULL};
     ik_process_options_t options = {
         .argv = files->by_glob ? glob : git,
         .folder = files->paths->cwd,

@@ -243,6 +243,20 @@ class FilesTest(ListsTest):
         t.send(PAGE_UP)
         t.wait_until(lambda: self.highlighted(t) == first, first)
 
+    def test_the_repository_runs_nothing(self):
+        """Its configuration may name a program that git starts when it looks at the files."""
+        mark = os.path.join(self.dir, "mark")
+        self.write(".gitignore", "*.log")
+        self.write("kept.log", "")
+        for command in (["init", "-q"], ["add", "-f", "kept.log"],
+                        ["config", "core.fsmonitor", f"touch {mark}; true"]):
+            subprocess.run(["git", *command], cwd=self.project, check=True,
+                           env=clean_env(GIT_CONFIG_GLOBAL="/dev/null"))
+        t = self.ready()
+        t.send("@kept")
+        self.wait_highlighted(t, "kept.log")  # git has listed it
+        self.assertFalse(os.path.exists(mark))
+
     def test_wide_names_in_a_narrow_window(self):
         self.write("很长的文件夹名字很长的文件夹名字很长的文件夹名字/结尾.txt", "")
         t = self.ready(columns=40)
