@@ -35,7 +35,11 @@ typedef struct {
 } line_t;
 
 static const char separator[] = " · ";
-enum { SEPARATOR_COLUMNS = 3, MODEL_COLUMNS_MIN = 4 };
+enum {
+    SEPARATOR_COLUMNS = 3,
+    MODEL_COLUMNS_MIN = 4,
+    USUAL_COLUMNS = 80, /* from here on, context and cost are shown whatever the model is called */
+};
 
 static size_t width_of(const line_t *line)
 {
@@ -98,14 +102,19 @@ void ik_repl_status_watch_context(ik_repl_t *repl)
     talloc_free(line);
 }
 
+/* " of 200k" */
+static char *format_window(const void *ctx, const context_t *context)
+{
+    return context->share < 0 ? ik_strdup(ctx, "")
+                              : ik_sprintf(ctx, " of %s", ik_figure_of_window(context->size).text);
+}
+
 static void set_context(line_t *line, const context_t *context, const void *ctx, bool is_long)
 {
     int percent = (int)(100 * context->share);
     if (context->share >= 0) {
         set(line, CONTEXT,
-            is_long
-                ? ik_sprintf(ctx, "%d%% of %s", percent, ik_figure_of_window(context->size).text)
-                : ik_sprintf(ctx, "%d%%", percent));
+            ik_sprintf(ctx, "%d%%%s", percent, is_long ? format_window(ctx, context) : ""));
     } else if (context->used > 0) { /* the window is not known */
         ik_usage_t usage = IK_USAGE_NONE;
         usage.in = context->used;
@@ -116,12 +125,14 @@ static void set_context(line_t *line, const context_t *context, const void *ctx,
 
 /* --- the other parts --------------------------------------------------------------------- */
 
-/* The model without its provider, cut if it leaves no room for the context. */
-static void set_short_model(line_t *line, const char *name, const void *ctx)
+/* The model without its provider, cut if it leaves no room for the context; rest is the width of
+ * what follows in a window of the usual width. */
+static void set_short_model(line_t *line, const char *name, size_t rest, const void *ctx)
 {
     const char *slash = strchr(name, '/');
     size_t before = width_of(line);
     size_t taken = before == 0 ? 0 : before + SEPARATOR_COLUMNS;
+    taken += line->room + 1 >= USUAL_COLUMNS ? rest : 0;
     size_t room = line->room > taken ? line->room - taken : 0;
     if (room >= MODEL_COLUMNS_MIN) {
         ik_buffer_t text;
@@ -191,9 +202,12 @@ void ik_repl_status_draw(ik_repl_t *repl, ik_row_t *row)
     ik_mode_t mode = ik_workspace_mode(repl->workspace, ik_workspace_focus(repl->workspace));
     set(&line, MODE, mode == IK_MODE_AUTO ? NULL : ik_mode_name(mode));
     line.roles[MODE] = mode == IK_MODE_FULL ? IK_ROLE_WARNING : IK_ROLE_STRONG;
+    const char *money = cost > 0 ? ik_strdup(scratch, ik_figure_of_cost(cost).text) : NULL;
+    size_t rest = strlen(format_window(scratch, &context)) +
+                  (money == NULL ? 0 : SEPARATOR_COLUMNS + strlen(money));
     set_context(&line, &context, scratch, false);
-    set_short_model(&line, model, scratch);
-    set(&line, COST, cost > 0 ? ik_strdup(scratch, ik_figure_of_cost(cost).text) : NULL);
+    set_short_model(&line, model, rest, scratch);
+    set(&line, COST, money);
     size_t jobs = ik_workspace_jobs_running(repl->workspace);
     set(&line, JOBS,
         jobs > 0 ? ik_sprintf(scratch, "%zu job%s", jobs, jobs == 1 ? "" : "s") : NULL);

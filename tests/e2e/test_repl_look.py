@@ -227,6 +227,16 @@ class StatusTest(KnownModelTest):
                 self.wait_status(t, line)
                 t.close()
 
+    def test_the_usual_width_shows_context_and_cost(self):
+        """Local servers name a model by its file."""
+        name = "home/someone/models/Meta-Llama-3.1-70B-Instruct-Q4_K_M-00001-of-00002.gguf"
+        for columns, line in ((80, f"{name[:56]}… · 12% of 200k · $0.25"),
+                              (79, f"{name[:71]}… · 12%")):
+            with self.subTest(columns):
+                t = self.shown(columns, name=name)
+                self.wait_status(t, line)
+                t.close()
+
     def test_a_new_session_and_a_large_window(self):
         self.know(1048576)
         self.serve([])
