@@ -179,17 +179,24 @@ static void drop_duplicates(ik_model_list_t *list)
     list->count = kept;
 }
 
-/* {"data": […]}, Google's {"models": […]}, or the array alone. */
+/* {"data": […]}, Google's {"models": […]}, or the array alone. Ollama without a model answers
+ * {"data": null}. */
 static bool find_array(const char *body, size_t len, ik_json_span_t *array)
 {
+    static const char empty[] = "[]";
     ik_json_span_t root;
     if (!ik_json_scan(body, len, &root, NULL)) {
         return false;
     }
     *array = root;
-    return ik_json_kind(root) == IK_JSON_ARRAY ||
-           ik_json_find_kind(root, "data", IK_JSON_ARRAY, array) ||
-           ik_json_find_kind(root, "models", IK_JSON_ARRAY, array);
+    if (ik_json_kind(root) == IK_JSON_ARRAY ||
+        ik_json_find_kind(root, "data", IK_JSON_ARRAY, array) ||
+        ik_json_find_kind(root, "models", IK_JSON_ARRAY, array)) {
+        return true;
+    }
+    bool is_null = ik_json_find_kind(root, "data", IK_JSON_NULL, array);
+    *array = (ik_json_span_t){.text = empty, .len = sizeof(empty) - 1};
+    return is_null;
 }
 
 res_t ik_model_list_parse(const void *ctx, const ik_config_provider_t *provider, const char *body,

@@ -542,7 +542,7 @@ class Servers(SetupTest):
         self.assertIsNone(self.keys())
 
     def test_a_local_server_without_models(self):
-        server = self.serve_models([])
+        server = self.serve_models([], body={"object": "list", "data": None})  # Ollama's answer
         self.configure(providers={"ollama": {"base_url": f"http://127.0.0.1:{server.port}/v1"}})
         t = self.opened()
         t.send("1")

@@ -94,6 +94,7 @@ START_TEST(lists_of_all_vendors)
                  "b a:7b");
     assert_names("[{\"id\":\"org/x\"}]", "org/x");
     assert_names("{\"data\":[]}", "");
+    assert_names("{\"object\":\"list\",\"data\":null}\n", ""); /* Ollama's */
     provider.type = IK_CONFIG_TYPE_GOOGLE;
     assert_names("{\"models\":[{\"name\":\"models/g-1\",\"supportedGenerationMethods\":"
                  "[\"countTokens\",\"generateContent\"]},{\"name\":\"models/embed\","
