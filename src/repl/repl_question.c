@@ -593,6 +593,8 @@ static void forget(ik_repl_t *repl)
         question->open && !ik_prompt_is_empty(prompt) ? ik_prompt_take(NULL, prompt) : NULL;
     if (question->open) {
         ik_prompt_set_hint(prompt, NULL);
+    }
+    if (question->open && text == NULL) { /* else the user is still typing */
         question->key_ms = ik_view_key_ms(repl->view);
     }
     if (question->copy != NULL) {

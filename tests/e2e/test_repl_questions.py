@@ -6,6 +6,7 @@ import threading
 import time
 import unittest
 
+import hostile
 from fake_llm import Answer, Call, Wire
 from repl_support import ReplTest
 from support import IKIGAI, clean_env
@@ -449,6 +450,57 @@ class SeveralAgents(QuestionTest):
         t.send("y")
         t.wait_for("/switch 1 shows its answer")
         self.assertTrue(self.made("one"))
+        self.assertEqual(self.leave(t), 0)
+
+    def type_while_a_question_gives_way(self):
+        """Types an answer while its question ends and the next one comes. None if the attempt says
+        nothing, as type_letters."""
+        gate = threading.Event()
+        for name in ("ask", "seen", "file"):
+            if self.made(name):
+                os.remove(os.path.join(self.project, name))
+
+        def script(request):
+            last = [m for m in request.json["messages"] if m["role"] != "system"][-1]
+            if last["role"] == "tool":
+                return Answer("It is over.")
+            if last["content"] == "go":
+                return Answer(calls=[Call("impatient", {})])
+            gate.wait(60)
+            return bash("touch file", permissions="all")
+        t = self.ready(script)
+        t.send("go\r")
+        self.llm.wait_for_requests(1)
+        t.send("/fork on\r")
+        self.llm.wait_for_requests(2)
+        open(os.path.join(self.project, "ask"), "w").close()
+        t.wait_for("impatient asks (agent 1, in the background)")
+        gate.set()
+        t.wait_for("(1 more)")
+        seen = os.path.join(self.project, "seen")
+        typed = self.type_letters(t, "> ", lambda: open(seen, "w").close())
+        return typed and (t, typed)
+
+    def test_an_answer_to_a_question_that_ends_is_none_to_the_next_one(self):
+        hostile.python_tool(os.path.join(self.home, "tools"), "impatient",
+                            "import socket\n"
+                            "while not os.path.exists('ask'):\n    time.sleep(0.01)\n"
+                            "host = socket.socket(fileno=4)\n"
+                            "host.sendall(b'{\"id\": 1, \"op\": \"ask\", '\n"
+                            "             b'\"question\": \"Stay?\"}\\n')\n"
+                            "while not os.path.exists('seen'):\n    time.sleep(0.01)\n"
+                            "print('{}')", host=["ask"])
+        asked = next(filter(None, (self.type_while_a_question_gives_way() for _ in range(10))),
+                     None)
+        self.assertIsNotNone(asked, "every time a key of an answer became the next one")
+        t, typed = asked
+        self.assertFalse(self.made())
+        t.wait_until(lambda: not re.search("^> y", "\n".join(t.screen()), re.M), "the pause")
+        t.send("n")
+        t.wait_for("It is over.")
+        self.assertFalse(self.made())
+        t.wait_for(f"> {typed}")
+        t.send("\x03")
         self.assertEqual(self.leave(t), 0)
 
 
