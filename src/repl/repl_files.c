@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/sanitiser.h"
 
 enum {
     FRESH_MS = 5000,
@@ -41,6 +42,12 @@ ik_repl_files_t *ik_repl_files_create(const void *ctx, ik_process_host_t *host,
     return files;
 }
 
+/* Whether a draft can hold the path. In another form it would name another file. */
+static bool can_be_typed(const char *path, size_t len)
+{
+    return memchr(path, '\n', len) == NULL && ik_sanitise_is_clean(path, len);
+}
+
 /* Splits a list of paths and takes ownership of the text. */
 static void take_paths(ik_repl_files_t *files, char *text, size_t len, char separator)
 {
@@ -57,7 +64,7 @@ static void take_paths(ik_repl_files_t *files, char *text, size_t len, char sepa
     while (text < end && files->count < most) {
         char *stop = memchr(text, separator, (size_t)(end - text));
         stop = stop == NULL ? end : stop;
-        if (stop > text) {
+        if (stop > text && can_be_typed(text, (size_t)(stop - text))) {
             *stop = '\0';
             files->items[files->count++].text = text;
         }

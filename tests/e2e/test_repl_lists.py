@@ -243,6 +243,20 @@ class FilesTest(ListsTest):
         t.send(PAGE_UP)
         t.wait_until(lambda: self.highlighted(t) == first, first)
 
+    def test_names_that_cannot_be_typed_are_left_out(self):
+        """In the draft they would name another file."""
+        for name in (b"zz plain", b"zz\nline", b"zz\x1b[31mred", b"zz\xe2\x80\xaebidi", b"zz\xff"):
+            with open(os.path.join(os.fsencode(self.project), name), "w"):
+                pass
+        subprocess.run(["git", "init", "-q"], cwd=self.project, check=True,
+                       env=clean_env(GIT_CONFIG_GLOBAL="/dev/null"))
+        t = self.ready()
+        t.send("@zz")
+        self.wait_highlighted(t, "zz plain")
+        t.wait_gone("looking")
+        rows = [row[2:].rstrip() for row in t.screen() if row.startswith(("  zz", "› zz"))]
+        self.assertEqual(rows, ["zz plain"])
+
     def test_the_repository_runs_nothing(self):
         """Its configuration may name a program that git starts when it looks at the files."""
         mark = os.path.join(self.dir, "mark")
