@@ -640,9 +640,7 @@ static int open_name(const char *name, int fd)
     return opened;
 }
 
-/* Opens the terminal behind fd a second time, so that the new descriptor shares no flags with fd
- * and sets *flags to -1. Where that fails (another user's terminal, no /dev), returns fd itself. */
-static int open_own(int fd, int *flags)
+int ik_tty_open_own(int fd, int *flags)
 {
     char name[PATH_MAX] = "";
     int own = ttyname_r(fd, name, sizeof(name)) == 0 ? open_name(name, fd) : -1;
@@ -661,8 +659,8 @@ res_t ik_tty_create(const void *ctx, ik_loop_t *loop, const ik_tty_listener_t *l
     tty->loop = loop;
     tty->listener = *listener;
     tty->settling_ms = SETTLING_MS;
-    tty->found.in = open_own(STDIN_FILENO, &tty->found.in_flags);
-    tty->found.out = open_own(STDOUT_FILENO, &tty->found.out_flags);
+    tty->found.in = ik_tty_open_own(STDIN_FILENO, &tty->found.in_flags);
+    tty->found.out = ik_tty_open_own(STDOUT_FILENO, &tty->found.out_flags);
     ik_buffer_init(&tty->queue, tty, IK_BUFFER_UNLIMITED); /* callers wait for on_drained */
     tty->resize = ik_timer_create(tty, loop, on_resize_settled, tty);
     tty->background = ik_timer_create(tty, loop, on_background, tty);

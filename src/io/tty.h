@@ -39,6 +39,11 @@ typedef struct {
     void *data;
 } ik_tty_listener_t;
 
+/* Opens the terminal behind fd a second time, so that the new descriptor shares no flags with fd,
+ * and sets *flags to -1. Where that fails (another user's terminal, no /dev), returns fd itself and
+ * sets *flags to its flags, to be restored. */
+int ik_tty_open_own(int fd, int *flags);
+
 /* Fails unless standard input and output are a terminal. Does not change its settings yet. */
 res_t ik_tty_create(const void *ctx, ik_loop_t *loop, const ik_tty_listener_t *listener,
                     ik_tty_t **out);

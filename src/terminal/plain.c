@@ -11,11 +11,13 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "io/interrupt.h"
+#include "io/tty.h"
 
 enum { DEFAULT_COLUMNS = 80, LINE_MAX_BYTES = 16 * 1024 * 1024 };
 
 struct ik_plain {
     ik_watch_t *input; /* NULL: end of input */
+    int flags;         /* of standard input before it was watched; -1: another one is watched */
     ik_interrupt_t *interrupt;
     ik_buffer_t line; /* the incomplete line */
     ik_plain_line_fn on_line;
@@ -110,10 +112,22 @@ void ik_plain_hide_input(ik_plain_t *plain, bool hide)
     }
 }
 
-static int show_input(ik_plain_t *plain)
+static int restore_input(ik_plain_t *plain)
 {
     ik_plain_hide_input(plain, false);
+    if (plain->flags != -1) {
+        fcntl(STDIN_FILENO, F_SETFL, plain->flags);
+    }
     return 0;
+}
+
+/* A watch makes its descriptor non-blocking. What shares standard input with us, such as the shell
+ * and its other programs, does not expect that of the terminal. */
+static void watch_input(ik_plain_t *plain, ik_loop_t *loop)
+{
+    int fd = ik_tty_open_own(STDIN_FILENO, &plain->flags);
+    fd = plain->flags == -1 ? fd : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    plain->input = ik_watch_create(plain, loop, fd, on_readable, plain);
 }
 
 ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn on_line,
@@ -124,10 +138,9 @@ ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn o
     plain->on_line = on_line;
     plain->on_signal = on_signal;
     plain->data = data;
-    plain->input =
-        ik_watch_create(plain, loop, fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), on_readable, plain);
+    watch_input(plain, loop);
     plain->interrupt = ik_interrupt_create(plain, loop, on_interrupt, plain);
-    talloc_set_destructor(plain, show_input);
+    talloc_set_destructor(plain, restore_input);
     return plain;
 }
 

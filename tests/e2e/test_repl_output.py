@@ -1,5 +1,6 @@
 """What the interactive program shows, on terminals of all kinds: answers, tools, sizes, slow and poor terminals,
 and output that would like to drive the terminal."""
+import fcntl
 import os
 import re
 import signal
@@ -576,6 +577,14 @@ class PoorTerminalTest(ReplTest):
         self.assertEqual(t.wait_exit(), 0)
         self.assertEqual(words_of(self.llm.requests[1]),
                          ["before and after", "One.", "first\nsecond\\"])
+
+    def test_plain_shares_the_terminal_as_it_was(self):
+        """A terminal that does not block would make a shell's other programs fail: tee, cat."""
+        t = self.start(None, "--plain", plain=True)
+        self.assertEqual(fcntl.fcntl(t.slave, fcntl.F_GETFL) & os.O_NONBLOCK, 0)
+        self.say(t, "/tool", "Available tools:")
+        self.assertEqual(self.leave(t), 0)
+        self.assertEqual(fcntl.fcntl(t.slave, fcntl.F_GETFL) & os.O_NONBLOCK, 0)
 
     def test_plain_interrupt_and_end(self):
         t = self.start([Answer("word " * 400, fragments=400, wire=Wire(delay_event=0.05))], "--plain",
