@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -11,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "io/interrupt.h"
+#include "io/signal_watch.h"
 #include "io/tty.h"
 
 enum { DEFAULT_COLUMNS = 80, LINE_MAX_BYTES = 16 * 1024 * 1024 };
@@ -25,6 +27,9 @@ struct ik_plain {
     void *data;
     bool hidden;            /* the terminal's echo is off */
     struct termios visible; /* its settings before */
+    ik_loop_t *loop;
+    ik_signal_watch_t *stop; /* only while hidden, like go_on */
+    ik_signal_watch_t *go_on;
 };
 
 static void on_interrupt(void *data, int signal)
@@ -99,6 +104,35 @@ static void on_readable(void *data)
     }
 }
 
+/* --- hidden input ------------------------------------------------------------------------ */
+
+/* Switches the echo off, unless another program has the terminal. */
+static void cover(const ik_plain_t *plain)
+{
+    struct termios settings;
+    if (plain->hidden && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+        tcgetattr(STDIN_FILENO, &settings) == 0) {
+        settings.c_lflag &= ~(tcflag_t)ECHO;
+        tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+    }
+}
+
+static void on_continue(void *data, int signal)
+{
+    (void)signal;
+    cover(data);
+}
+
+static void on_stop(void *data, int signal)
+{
+    ik_plain_t *plain = data;
+    tcsetattr(STDIN_FILENO, TCSANOW, &plain->visible); /* the shell needs the echo */
+    TALLOC_FREE(plain->stop);
+    kill(getpid(), signal); /* returns when we continue */
+    plain->stop = ik_signal_watch_create(plain, plain->loop, SIGTSTP, on_stop, plain);
+    cover(plain);
+}
+
 void ik_plain_hide_input(ik_plain_t *plain, bool hide)
 {
     struct termios settings;
@@ -106,11 +140,19 @@ void ik_plain_hide_input(ik_plain_t *plain, bool hide)
         settings = plain->visible;
         settings.c_lflag &= ~(tcflag_t)ECHO;
         plain->hidden = tcsetattr(STDIN_FILENO, TCSADRAIN, &settings) == 0;
+        if (plain->hidden) {
+            plain->stop = ik_signal_watch_create(plain, plain->loop, SIGTSTP, on_stop, plain);
+            plain->go_on = ik_signal_watch_create(plain, plain->loop, SIGCONT, on_continue, plain);
+        }
     } else if (!hide && plain->hidden) {
         plain->hidden = false;
+        TALLOC_FREE(plain->stop);
+        TALLOC_FREE(plain->go_on);
         tcsetattr(STDIN_FILENO, TCSADRAIN, &plain->visible);
     }
 }
+
+/* --- creating ---------------------------------------------------------------------------- */
 
 static int restore_input(ik_plain_t *plain)
 {
@@ -138,6 +180,7 @@ ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn o
     plain->on_line = on_line;
     plain->on_signal = on_signal;
     plain->data = data;
+    plain->loop = loop;
     watch_input(plain, loop);
     plain->interrupt = ik_interrupt_create(plain, loop, on_interrupt, plain);
     talloc_set_destructor(plain, restore_input);

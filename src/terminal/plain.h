@@ -21,7 +21,8 @@ ik_plain_t *ik_plain_create(const void *ctx, ik_loop_t *loop, ik_plain_line_fn o
 int ik_plain_columns(const ik_plain_t *plain);
 /* Blocks until everything is written. */
 void ik_plain_write(ik_plain_t *plain, const char *bytes, size_t len);
-/* Switches the terminal's echo off, for a secret, or on again, as freeing it does. */
+/* Switches the terminal's echo off, for a secret, or on again, as freeing it does. While the
+ * program is stopped, the echo is on. */
 void ik_plain_hide_input(ik_plain_t *plain, bool hide);
 /* Writes the prompt of the next line. */
 void ik_plain_prompt(ik_plain_t *plain, const char *prompt);

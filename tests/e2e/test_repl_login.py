@@ -4,9 +4,13 @@ import json
 import os
 import re
 import stat
+import tempfile
+import termios
 
 from fake_llm import Answer, Failure, FakeLLM, Raw, Wire
-from repl_support import ReplTest
+from job_shell import Shell
+from repl_support import PROMPT, ReplTest
+from support import IKIGAI, clean_env
 
 GOOD = "sk-good-canary-81f2"
 BAD = "sk-bad-canary-77aa"
@@ -238,6 +242,40 @@ class Login(LoginTest):
         t.send("/help login\r")
         t.wait_for("/help login")  # the echo is back
         self.assert_nowhere(t, GOOD, BAD)
+
+    def test_plain_mode_hides_a_key_after_a_stop(self):
+        """A shell has the echo meanwhile."""
+        def echoes():
+            return t.settings()[3] & termios.ECHO != 0
+        llm = self.serve()
+        self.decline_setup()
+        shell = Shell(tempfile.mkdtemp(dir=self.dir), [IKIGAI, "--plain"])
+        self.addCleanup(shell.close)
+        t = self.terminal(shell.argv, columns=160, cwd=self.project,
+                          env=clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color",
+                                        OPENAI_BASE_URL=llm.base_url("openai")))
+        shell.wait_started()
+        t.wait_for(PROMPT)
+        t.send("/login openai\r")
+        t.wait_for(ASKED.format("openai"))
+        t.wait_until(lambda: not echoes(), "no echo")
+        for _ in range(2):
+            t.send("\x1a")
+            shell.wait_stopped()
+            self.assertTrue(echoes())
+            shell.order("fg")
+            shell.events.wait("continued")
+            t.wait_until(lambda: not echoes(), "no echo")
+        self.give(t, GOOD, "works, ")
+        t.wait_until(echoes, "echo")
+        t.send("\x1a")  # has its usual effect
+        shell.wait_stopped()
+        shell.order("fg")
+        t.send("/exit\r")
+        self.assertEqual(shell.wait_ended(), 0)
+        shell.order("quit")
+        self.assertEqual(t.wait_exit(), 0)
+        self.assert_nowhere(t, GOOD)
 
 
 class Servers(LoginTest):
