@@ -16,7 +16,7 @@
 
 VERSION := 0.2.0
 # The date of this version, printed on the manual pages.
-RELEASED := 2026-11-17
+RELEASED := 2026-11-18
 PREFIX ?= /usr/local
 CC ?= cc
 OUT ?= .
