@@ -125,7 +125,7 @@ void ik_mcp_server_open_http(ik_mcp_server_t *server);
 void ik_mcp_server_write_http(ik_mcp_server_t *server, const char *line, size_t len);
 /* What was refused for the session or the token. */
 void ik_mcp_server_send_unsent(ik_mcp_server_t *server);
-/* Nobody waits for the answer to that request any more. */
+/* The answer to that request is no longer wanted. */
 void ik_mcp_server_drop_unsent(ik_mcp_server_t *server, int64_t id);
 
 /* --- sessions ---------------------------------------------------------------------------- */
