@@ -15,7 +15,10 @@
 #include "confinement/room_plan.h"
 #include "confinement/room_store.h"
 
-enum { KINDS = 6 }; /* of effects: three ways to write, with and without network */
+enum {
+    KINDS = 6, /* of effects: three ways to write, with and without network */
+    REPEATED_MAX = 3,
+};
 
 /* Waits for the level, or for a room. */
 typedef struct waiter {
@@ -66,6 +69,7 @@ struct ik_confinement {
     size_t mount_count;
     size_t copy_count; /* in a set */
     bool copies_made;
+    int repeated; /* rooms that were begun again */
 };
 
 const char *ik_confinement_level_name(ik_confinement_level_t level)
@@ -493,6 +497,15 @@ static void begin_rooms(ik_confinement_t *confinement)
     }
 }
 
+/* Whether the reason may be gone with the next plan: what a room is to show can be removed,
+ * replaced or mounted while it is being made. */
+static bool may_repeat(const ik_confinement_t *confinement, const room_t *room)
+{
+    bool made = room->handles[IK_ROOM_HANDLE_ROOT] >= 0;
+    return !made && room->level == IK_CONFINEMENT_FULL && confinement->repeated < REPEATED_MAX &&
+           (room->part == IK_ROOM_PART_MOUNTS || room->part == IK_ROOM_PART_OVERLAY);
+}
+
 /* A room that could not be made is given up. Its host stays, for processes that were to start
  * there: they end with an error. */
 static void on_settle(void *data)
@@ -506,9 +519,12 @@ static void on_settle(void *data)
         if (room == NULL || room->error == 0) {
             continue;
         }
+        bool repeat = may_repeat(confinement, room);
         close_handles(room);
         confinement->rooms[i] = NULL;
-        if (room->level <= confinement->facts.level) {
+        if (repeat) {
+            confinement->repeated++;
+        } else if (room->level <= confinement->facts.level) {
             fall(confinement,
                  room->level == IK_CONFINEMENT_FULL ? IK_CONFINEMENT_PARTIAL : IK_CONFINEMENT_NONE,
                  room->part, room->error);

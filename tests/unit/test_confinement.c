@@ -364,6 +364,31 @@ START_TEST(test_room_is_made_again_when_its_keeper_dies)
 }
 END_TEST
 
+/* The keeper of the first room has too few descriptors, as if places had changed under its hands.
+ */
+START_TEST(test_room_is_planned_again_when_it_fails_once)
+{
+    char counter[16] = "";
+    if (level != IK_CONFINEMENT_FULL) {
+        return;
+    }
+    put("starts", "");
+    put("keeper", ik_sprintf(ctx,
+                             "#!/bin/sh\n"
+                             "echo >>'%s'\n"
+                             "[ $(wc -l <'%s') != 2 ] || ulimit -n 16\n"
+                             "exec '%s' \"$@\"\n",
+                             below("starts"), below("starts"), paths.keeper));
+    ck_assert_int_eq(0, chmod(below("keeper"), 0700));
+    paths.keeper = below("keeper");
+    ck_assert_str_eq("hi\n", run(working, "echo hi"));
+    ck_assert_int_eq(IK_CONFINEMENT_FULL, ik_confinement_facts(confinement)->level);
+    FILE *starts = fopen(below("starts"), "r");
+    ck_assert_uint_eq(3, fread(counter, 1, sizeof(counter), starts)); /* copies, a room, another */
+    fclose(starts);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("confinement");
@@ -380,6 +405,7 @@ int main(void)
     tcase_add_test(cases, test_caches_are_kept_for_the_project);
     tcase_add_test(cases, test_modes_and_times_change_in_project_only);
     tcase_add_test(cases, test_room_is_made_again_when_its_keeper_dies);
+    tcase_add_test(cases, test_room_is_planned_again_when_it_fails_once);
     suite_add_tcase(suite, cases);
     return scratch_run(suite);
 }
