@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 enum {
     NAME_MAX_LENGTH = 64,
@@ -20,9 +21,12 @@ enum {
 
 /* --- names ------------------------------------------------------------------------------- */
 
+/* One '_' stands for a character, however many bytes it has. */
 static void append_safe(ik_buffer_t *out, const char *text)
 {
-    for (; *text != '\0'; text++) {
+    bool valid;
+    for (size_t left = strlen(text), step; left > 0; left -= step, text += step) {
+        step = ik_utf8_step(text, left, &valid);
         bool safe = isascii((unsigned char)*text) && isalnum((unsigned char)*text);
         ik_buffer_append_byte(out, safe ? *text : '_');
     }

@@ -51,6 +51,21 @@ START_TEST(what_is_kept_is_bounded)
 }
 END_TEST
 
+START_TEST(each_other_character_becomes_one_underscore)
+{
+    static const char *const cases[][2] = {
+        {"a-b.c d", "s_1__a_b_c_d"},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80!", "s_1______"},
+        {"na\xc3\xafve", "s_1__na_ve"},
+        {"", "s_1__"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_str_eq(ik_mcp_tool_name(ctx, "s-1", cases[i][0]), cases[i][1]);
+    }
+    ck_assert_str_eq(ik_mcp_tool_name(ctx, "1", "t"), "_1__t");
+}
+END_TEST
+
 START_TEST(what_is_no_schema_is_dropped)
 {
     static const struct {
@@ -88,6 +103,7 @@ int main(void)
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, what_is_kept_is_bounded);
+    tcase_add_test(tests, each_other_character_becomes_one_underscore);
     tcase_add_test(tests, what_is_no_schema_is_dropped);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
