@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "provider/provider.h"
 
 #define REASONING (IK_FIELD_THINKING | IK_FIELD_EFFORT | IK_FIELD_SUMMARY)
@@ -141,11 +142,26 @@ static bool misses_reasoning(const char *message)
            (strcasestr(message, "passed back") != NULL || strcasestr(message, "missing") != NULL);
 }
 
+/* "Budget 0 is invalid. This model only works in thinking mode." Its thoughts can stay. */
+static bool must_think(const char *message)
+{
+    static const char *const sayings[] = {"only works in thinking mode",
+                                          "thinking can't be disabled", "thinking_budget to 0"};
+    bool found = false;
+    for (size_t i = 0; message != NULL && i < IK_LENGTH(sayings); i++) {
+        found = found || strcasestr(message, sayings[i]) != NULL;
+    }
+    return found;
+}
+
 unsigned ik_refused_field_find(const ik_error_body_t *body)
 {
     bool refusal = is_refusal(body);
     if (misses_reasoning(body->message)) {
         return IK_FIELD_NO_REASONING_CONTENT;
+    }
+    if (must_think(body->message)) {
+        return IK_FIELD_EFFORT;
     }
     const spelling_t *named = body->param == NULL ? NULL : find_spelling(body->param, true);
     if (named != NULL && (refusal || !named->valued)) {

@@ -858,6 +858,9 @@ class Gemini(RuleTest):
             ("systemInstruction/parts", [], "must not be empty")])
         older = self.path.replace("4-argon", "2.5-pro")
         self.assertIn("only thinkingBudget", "".join(self.problems(GEMINI, path=older)))
+        off = changed(GEMINI, "generationConfig/thinkingConfig",
+                      {"thinkingBudget": 0, "includeThoughts": True})
+        self.assertIn("only enabled when", "".join(self.problems(off, path=older)))
         budget = changed(GEMINI, "generationConfig/thinkingConfig", {"thinkingBudget": -1})
         self.assert_rules(budget, [("generationConfig/thinkingConfig/thinkingBudget", -2,
                                     "at least -1")], path=older)

@@ -75,6 +75,8 @@ def check_thinking(problems, thinking, where, model):
         problems.one_of(level, f"{where}.thinkingLevel", LEVELS - ({"MINIMAL"} if argon else set()))
     if budget is not None:
         problems.integer(budget, f"{where}.thinkingBudget", -1)
+        if budget == 0 and thinking.get("includeThoughts"):
+            problems.add(f"{where}.includeThoughts", "is only enabled when thinking is enabled")
     generation_of = gemini_generation(model)
     if level is not None and 0 < generation_of < 3:
         problems.add(f"{where}.thinkingLevel", f"{model} knows only thinkingBudget")

@@ -75,7 +75,7 @@ class Request(ProviderTest):
                 ("level", {"effort": "none"}, {**on, "thinkingLevel": "MINIMAL"}),
                 ("level", {"effort": "odd"}, on),
                 ("budget", {"effort": "low"}, {**on, "thinkingBudget": 2048}),
-                ("budget", {"effort": "none"}, {**on, "thinkingBudget": 0}),
+                ("budget", {"effort": "none"}, {"thinkingBudget": 0}),
                 ("level", {"effort": "low", "refused": ["effort"]}, on),
                 ("level", {"effort": "low", "refused": ["thinking"]}, None)]:
             with self.subTest(thinking=thinking, **more):

@@ -596,6 +596,12 @@ static const field_case_t fields[] = {
     {400, SAYS("This model does not support the effort parameter."), IK_FIELD_EFFORT},
     {400, SAYS("output_config: Extra inputs are not permitted"), IK_FIELD_EFFORT},
     {400, SAYS("Thinking level is not supported for this model."), IK_FIELD_EFFORT},
+    {400, SAYS("Budget 0 is invalid. This model only works in thinking mode."), IK_FIELD_EFFORT},
+    {400,
+     SAYS("Unable to submit request because Thinking can't be disabled for this model. Remove "
+          "'thinking_config.thinking_budget' from your request"),
+     IK_FIELD_EFFORT},
+    {400, SAYS("The model does not support setting thinking_budget to 0."), IK_FIELD_EFFORT},
     {400,
      SAYS("Invalid JSON payload received. Unknown name \\\"thinkingLevel\\\" at "
           "'generation_config.thinking_config': Cannot find field."),

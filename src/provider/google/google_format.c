@@ -124,8 +124,14 @@ static void append_thinking(ik_buffer_t *out, const ik_request_t *request)
 {
     const thinking_t *wanted =
         ik_request_may_send(request, IK_FIELD_EFFORT) ? find_thinking(request) : NULL;
+    bool by_level = request->target->facts->thinking == IK_MODEL_THINKING_LEVEL;
+    if (wanted != NULL && !by_level && wanted->budget == 0) {
+        /* Thoughts are refused where thinking is off. */
+        ik_buffer_append_text(out, "\"thinkingConfig\":{\"thinkingBudget\":0}");
+        return;
+    }
     ik_buffer_append_text(out, "\"thinkingConfig\":{\"includeThoughts\":true");
-    if (wanted != NULL && request->target->facts->thinking == IK_MODEL_THINKING_LEVEL) {
+    if (wanted != NULL && by_level) {
         ik_buffer_append_format(out, ",\"thinkingLevel\":\"%s\"", wanted->level);
     } else if (wanted != NULL) {
         ik_buffer_append_format(out, ",\"thinkingBudget\":%d", wanted->budget);
