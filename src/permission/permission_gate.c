@@ -232,7 +232,7 @@ static void ask(decision_t *decision, const char *wants)
                                   said == NULL ? "" : said, find_remedy(decision)));
         return;
     }
-    char *rule = decision->hooks == IK_HOOK_ASK /* it would ask again, whatever the rules say */
+    char *rule = decision->hooks == IK_HOOK_ASK || decision->rule_asks /* it would ask again */
                      ? NULL
                      : ik_permission_rules_suggest(decision, &decision->call);
     decision->rule = rule;

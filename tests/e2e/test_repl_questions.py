@@ -217,6 +217,16 @@ class Questions(QuestionTest):
         self.assertFalse(self.made())
         self.assertEqual(self.leave(t), 0)
 
+    def test_always_is_not_offered_where_a_rule_asks(self):
+        """The rule would ask the next time as well."""
+        self.write(os.path.join(self.home, "permissions.json"), '{"ask": ["bash(touch *)"]}', 0o600)
+        t = self.ask()
+        self.assertNotIn("always", "\n".join(t.screen()))
+        t.send("y")
+        t.wait_for("It is over.")
+        self.assertTrue(self.made())
+        self.assertEqual(self.leave(t), 0)
+
     def test_no_and_the_turn_goes_on(self):
         t = self.ask()
         t.send("n")
