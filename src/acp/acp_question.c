@@ -202,7 +202,7 @@ static void ask_visit(ik_acp_session_t *session, const ik_question_t *question)
 /* The editor ends a question about a call itself when the turn is cancelled. */
 static void withdraw(ik_acp_session_t *session)
 {
-    if (session->asked != NULL && session->asked_form) {
+    if (session->asked != NULL && (session->asked_form || !session->cancelled)) {
         ik_acp_cancel_call(session->acp, session->asked);
         session->asked = NULL;
     }

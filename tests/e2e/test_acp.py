@@ -565,6 +565,36 @@ class Changes(AcpTest):
                          "Agent 2 (writer) wants: write.")
         self.assertEqual(third["message"], "And you?")
 
+    def test_a_question_that_nobody_waits_for_is_taken_back(self):
+        """The tool whose sub-agent asks ends before the answer."""
+        hostile.python_tool(self.path("home/.ikigai/tools"), "leaver", """
+import socket, time
+host = socket.socket(fileno=int(os.environ["IKIGAI_HOST_FD"]))
+host.sendall(b'{"id": 1, "op": "agent", "prompt": "Write f"}\\n')
+while not os.path.exists("leave"):
+    time.sleep(0.02)
+print("{}")
+""", host=["agent"])
+
+        def script(request):
+            said = [m for m in sent_messages(request) if m["role"] != "system"]
+            if said[0]["content"] == "Go":
+                return Answer("All done.") if len(said) > 1 else Answer(calls=[Call("leaver", {})])
+            return Answer(calls=[Call("file_write", {"file_path": "f", "content": "x"})])
+        self.write("home/.ikigai/permissions.json", '{"ask": ["file_write"]}', 0o600)
+        editor = self.editor(script)
+        editor.answers = {"session/request_permission": None}
+        session = editor.open(self.project)
+        id = editor.start(session, "Go")
+        asked = editor.wait(lambda m: m.get("method") == "session/request_permission")
+        self.write("project/leave", "")
+        self.assertEqual(editor.answer_to(id)["result"], {"stopReason": "end_turn"})
+        (withdrawn,) = [m for m in editor.log if m.get("method") == "$/cancel_request"]
+        self.assertEqual(withdrawn["params"], {"requestId": asked["id"]})
+        editor.send(id=asked["id"], result={"outcome": {"outcome": "cancelled"}})
+        self.assertEqual(editor.prompt(session, "Thanks")[0], "end_turn")
+        self.assertFalse(os.path.exists(self.path("project/f")))
+
     def test_the_editor_dies_at_a_question(self):
         editor = self.editor([Answer(calls=[Call("file_write", {"file_path": "f",
                                                                 "content": "x"})])],
