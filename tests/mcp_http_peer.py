@@ -77,7 +77,8 @@ class McpHttp:
             def answer(self, status, body=b"", **headers):
                 self.send_response(status)
                 for name, value in headers.items():
-                    self.send_header(name.replace("_", "-"), value)
+                    for each in value if isinstance(value, list) else [value]:
+                        self.send_header(name.replace("_", "-"), each)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

@@ -43,6 +43,9 @@ int ik_http_head_status(const ik_http_head_t *head);
 /* The value of the last header of that name (case is ignored), without surrounding white space;
  * NULL when there is none. */
 const char *ik_http_head_value(const ik_http_head_t *head, const char *name);
+/* The values of all headers of that name, on ctx, as one list with commas; NULL when there is
+ * none. */
+char *ik_http_head_list(const void *ctx, const ik_http_head_t *head, const char *name);
 
 typedef struct {
     ik_http_outcome_t outcome;

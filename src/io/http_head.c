@@ -53,21 +53,42 @@ int ik_http_head_status(const ik_http_head_t *head)
     return head->status;
 }
 
-const char *ik_http_head_value(const ik_http_head_t *head, const char *name)
+/* The next value from position *at; NULL: there is none. */
+static const char *next_value(const ik_http_head_t *head, const char *name, size_t *at)
 {
-    const char *value = NULL;
     size_t name_len = strlen(name);
-    size_t line_len;
-    for (size_t at = 0; at < head->lines.len; at += line_len + 1) {
-        const char *line = head->lines.data + at;
-        line_len = strlen(line);
-        if (line_len > name_len && line[name_len] == ':' &&
-            strncasecmp(line, name, name_len) == 0) {
-            value = line + name_len + 1;
+    while (*at < head->lines.len) {
+        const char *line = head->lines.data + *at;
+        *at += strlen(line) + 1;
+        if (strncasecmp(line, name, name_len) == 0 && line[name_len] == ':') {
+            const char *value = line + name_len + 1;
+            while (is_space(*value)) {
+                value++;
+            }
+            return value;
         }
     }
-    while (value != NULL && is_space(*value)) {
-        value++;
+    return NULL;
+}
+
+const char *ik_http_head_value(const ik_http_head_t *head, const char *name)
+{
+    const char *last = NULL;
+    size_t at = 0;
+    for (const char *each; (each = next_value(head, name, &at)) != NULL;) {
+        last = each;
     }
-    return value;
+    return last;
+}
+
+char *ik_http_head_list(const void *ctx, const ik_http_head_t *head, const char *name)
+{
+    ik_buffer_t list;
+    size_t at = 0;
+    ik_buffer_init(&list, ctx, IK_HTTP_HEAD_MAX);
+    for (const char *each; (each = next_value(head, name, &at)) != NULL;) {
+        ik_buffer_append_text(&list, list.len == 0 ? "" : ", ");
+        ik_buffer_append_text(&list, each);
+    }
+    return list.len == 0 ? NULL : ik_buffer_finish(&list);
 }

@@ -366,7 +366,6 @@ static void on_head(void *data, const ik_http_head_t *head)
     ik_mcp_http_t *http = stream->http;
     const char *type = ik_http_head_value(head, "Content-Type");
     const char *session = ik_http_head_value(head, "Mcp-Session-Id");
-    const char *challenge = ik_http_head_value(head, "WWW-Authenticate");
     const char *location = ik_http_head_value(head, "Location");
     stream->status = ik_http_head_status(head);
     bool good = stream->status >= 200 && stream->status < 300;
@@ -380,7 +379,8 @@ static void on_head(void *data, const ik_http_head_t *head)
         talloc_free(http->session);
         http->session = ik_strdup(http, session);
     }
-    stream->challenge = challenge == NULL ? NULL : ik_strdup(stream, challenge);
+    talloc_free(stream->challenge);
+    stream->challenge = ik_http_head_list(stream, head, "WWW-Authenticate");
     talloc_free(stream->location);
     stream->location = location == NULL ? NULL : ik_strdup(stream, location);
     if (good && stream->greets && !http->retired) { /* some servers never end this answer */

@@ -264,10 +264,9 @@ char *ik_mcp_oauth_basic_header(const void *ctx, const char *id, const char *sec
 static void on_head(void *data, const ik_http_head_t *head)
 {
     ik_mcp_oauth_exchange_t *exchange = data;
-    const char *challenge = ik_http_head_value(head, "WWW-Authenticate");
     const char *location = ik_http_head_value(head, "Location");
     exchange->status = ik_http_head_status(head);
-    exchange->challenge = challenge == NULL ? NULL : ik_strdup(exchange, challenge);
+    exchange->challenge = ik_http_head_list(exchange, head, "WWW-Authenticate");
     exchange->location = location == NULL ? NULL : ik_strdup(exchange, location);
 }
 

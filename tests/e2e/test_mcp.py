@@ -1084,8 +1084,8 @@ class Authority:
 class Login(McpTest):
     def begin_login(self, authority, entry=None, peer=None, **options):
         self.addCleanup(authority.stop)
-        peer = McpHttp(token="secret", challenge=f'Bearer resource_metadata="{authority.base}/resource", '
-                                                 'scope="read write"', **(peer or {})).start()
+        challenge = f'Bearer resource_metadata="{authority.base}/resource", scope="read write"'
+        peer = McpHttp(token="secret", challenge=[challenge, 'Basic realm="x"'], **(peer or {})).start()
         self.addCleanup(peer.stop)
         authority.peer = peer
         self.servers(web={"url": peer.url, **(entry or {})})
