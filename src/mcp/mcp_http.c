@@ -16,6 +16,7 @@ enum {
     RESUME_MAX = 5,        /* attempts without an event, unless one lasted */
     STEADY_MS = 30000,     /* a stream that lasted is worth another series of attempts */
     RETRY_MS = 1000,
+    RETRY_MIN_MS = 10, /* a server that asks for none must not keep ikigai busy */
     RETRY_MAX_MS = 60000,
     HEADERS_MAX = 40,
     END_MS = 1000, /* for the end of a session */
@@ -140,7 +141,8 @@ static void note_position(stream_t *stream)
         stream->last_id = ik_strdup(stream, id);
     }
     if (retry >= 0) {
-        stream->retry_ms = retry < RETRY_MAX_MS ? retry : RETRY_MAX_MS;
+        int64_t most = retry < RETRY_MAX_MS ? retry : RETRY_MAX_MS;
+        stream->retry_ms = most > RETRY_MIN_MS ? most : RETRY_MIN_MS;
     }
 }
 
