@@ -441,7 +441,10 @@ static int run_remove(ik_cli_t *cli, const ik_cli_args_t *args)
     const char *path[] = {"mcpServers", name, NULL};
     bool removed = false;
     if (known == NULL) {
-        return fail_unknown(name);
+        return ik_cli_fail(ik_sprintf(cli->ctx,
+                                      "There is no server '%s' in the user's configuration; those "
+                                      "of a project stand in its .mcp.json",
+                                      name));
     }
     res_t changed = ik_json_file_remove(cli->paths->user_config, path, &removed);
     if (is_err(&changed)) {

@@ -625,7 +625,11 @@ class Configuration(McpTest):
         self.assertTrue(os.path.exists(self.path("home/.ikigai/cache/servers/one.json")))
         self.assertIn("one", self.ikigai("mcp", "list").out)
         self.ikigai("mcp", "show", "nobody", status=1)
-        self.ikigai("mcp", "remove", "nobody", status=1)
+        self.write("project/.mcp.json", '{"mcpServers": {"theirs": {"command": "x"}}}')
+        for name in ("nobody", "theirs"):
+            self.assertIn(f"no server '{name}' in the user's configuration; those of a project stand in "
+                          "its .mcp.json", self.ikigai("mcp", "remove", name, status=1).err)
+        os.remove(self.path("project/.mcp.json"))
         self.ikigai("mcp", "remove", "one")
         self.assertFalse(os.path.exists(self.path("home/.ikigai/cache/servers/one.json")))
         self.ikigai("mcp", "remove", "two")
