@@ -48,6 +48,7 @@ class Request:
     body: bytes
     format: Optional[str]  # chat, responses, anthropic, gemini; None: something else
     received: float  # time.monotonic() when it was complete
+    script: Any = field(repr=False)  # the one of that time, whatever a test sets before the answer
     json: Any = None  # the parsed body; None when it is not JSON
     problems: list = field(default_factory=list)
     answered: Optional[float] = None  # when the last byte was handed to the system
@@ -191,7 +192,8 @@ class FakeLLM:
     def record(self, connection, message):
         with self.changed:
             request = Request(len(self.requests) + 1, connection, message.method, message.path,
-                              message.headers, message.body, route(message.path), time.monotonic())
+                              message.headers, message.body, route(message.path), time.monotonic(),
+                              self.script)
             self.requests.append(request)
         try:
             request.json = parse(request.body) if request.body else None
@@ -243,11 +245,11 @@ class FakeLLM:
         return None
 
     def scripted(self, request):
-        if callable(self.script):
-            return self.script(request)
+        if callable(request.script):
+            return request.script(request)
         with self.changed:
-            if self.script:
-                return self.script.pop(0)
+            if request.script:
+                return request.script.pop(0)
         self.complain(f"request {request.number}: the script has no answer left")
         return Failure("bad_request", "the script has no answer left")
 

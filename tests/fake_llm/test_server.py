@@ -186,6 +186,18 @@ class Recording(ServerTest):
         self.assertEqual(self.ask(llm)[0], 400)
         self.assertEqual(llm.problems, ["request 1: the script has no answer left"])
 
+    def test_a_script_that_is_replaced_before_the_answer(self):
+        llm = self.serve(Answer("A"))
+        answer = llm.answer
+
+        def replace_and_answer(request):
+            llm.script = [Answer("B")]
+            return answer(request)
+        llm.answer = replace_and_answer
+        self.assertIn(b'"content":"A"', self.ask(llm)[2])
+        llm.answer = answer
+        self.assertIn(b'"content":"B"', self.ask(llm)[2])
+
     def test_a_function_as_script(self):
         with FakeLLM(lambda request: Answer(request.json["messages"][0]["content"])) as llm:
             self.assertIn(b'"hi"', self.ask(llm, body={**BODIES["chat"], "stream": False})[2])
