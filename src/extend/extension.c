@@ -243,10 +243,12 @@ static void take_agent(const search_t *search, ik_extension_t *item,
                        const ik_front_matter_t *matter)
 {
     const char *mode = ik_front_matter_text(matter, "mode");
+    const ik_front_matter_entry_t *modes = ik_front_matter_find(matter, "mode");
+    const ik_front_matter_entry_t *tools = ik_front_matter_find(matter, "tools");
     ik_mode_t known;
     take_name(search, item, matter, can_be_typed, "file");
     item->model = read_model(search->found, matter);
-    item->tools = read_tools(search->found, ik_front_matter_find(matter, "tools"));
+    item->tools = read_tools(search->found, tools);
     item->mode = mode == NULL ? NULL : ik_strdup(search->found, mode);
     if (!can_be_typed(item->name)) {
         refuse(item, "its name cannot be typed: rename the file");
@@ -254,6 +256,13 @@ static void take_agent(const search_t *search, ik_extension_t *item,
     if (mode != NULL && !ik_mode_parse(mode, &known)) {
         refuse(item, ik_sprintf(search->found, "its mode %s is not auto, ask, plan or full",
                                 clean_line(matter, mode, strlen(mode))));
+    }
+    /* A limit that is not understood must not become none. */
+    if (modes != NULL && modes->text == NULL) {
+        refuse(item, "its mode is not auto, ask, plan or full");
+    }
+    if (tools != NULL && tools->map) {
+        refuse(item, "its tools are not a list of names");
     }
     require_description(search, item, matter);
 }

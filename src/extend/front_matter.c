@@ -296,11 +296,22 @@ static bool is_block(const char *text, size_t len)
     return block;
 }
 
+/* The next line that is neither blank nor a comment; NULL: there is none. */
+static const line_t *next_text(const parser_t *parser)
+{
+    size_t at = parser->at;
+    while (at < parser->count &&
+           (parser->lines[at].blank || parser->lines[at].text[parser->lines[at].indent] == '#')) {
+        at++;
+    }
+    return at < parser->count ? &parser->lines[at] : NULL;
+}
+
 /* Reads the value of a key whose line has been taken. */
 static void read_value(parser_t *parser, ik_front_matter_entry_t *entry, const char *text,
                        size_t len)
 {
-    const line_t *next = parser->at < parser->count ? &parser->lines[parser->at] : NULL;
+    const line_t *next = next_text(parser);
     if (is_block(text, len)) {
         entry->text = read_block(parser, *text == '>');
         return;
@@ -311,9 +322,10 @@ static void read_value(parser_t *parser, ik_front_matter_entry_t *entry, const c
     }
     if (plain_length(text, len) == 0 && next != NULL && next->indent > 0 &&
         key_length(next->text + next->indent, next->len - next->indent) > 0) {
+        entry->map = true;
         while (parser->at < parser->count &&
                (parser->lines[parser->at].blank || parser->lines[parser->at].indent > 0)) {
-            parser->at++; /* a map */
+            parser->at++;
         }
         return;
     }

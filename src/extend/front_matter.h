@@ -18,6 +18,7 @@ typedef struct {
     const char *flow;   /* a list as it was written, "[a, b]"; NULL: it has lines of its own */
     const char **items; /* of a list */
     size_t item_count;
+    bool map; /* a map, which was skipped */
 } ik_front_matter_entry_t;
 
 typedef struct {

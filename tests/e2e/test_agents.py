@@ -167,6 +167,21 @@ class Files(SubagentTest):
         self.assertIn("the project is not trusted", result["error"])
         self.assertEqual(self.outcome(dict(parts), "--trust")["text"], "Hi.")
 
+    def test_a_limit_that_is_not_understood_is_none_of_all(self):
+        """It would give the sub-agent more than the file wants."""
+        for limit, why in (("tools:\n  Bash: false\n  Read: true", "its tools are not a list of names"),
+                           ("mode: [plan]", "its mode is not auto, ask, plan or full"),
+                           ("mode:\n- plan", "its mode is not auto, ask, plan or full")):
+            self.define("limited", f"description: Limited\n{limit}")
+            result = self.outcome({"Go": [Answer(calls=[agent("x", agent="limited")]), Answer("Oh.")]})
+            self.assertEqual(result["error_code"], "UNKNOWN_AGENT", limit)
+            self.assertIn(why, self.ikigai("status").out)
+        for tools in ("tools:\n\n- Read", "tools:\n# only reading\n- Read"):
+            self.define("limited", f"description: Limited\n{tools}")
+            _, cast = self.play({"Go": [Answer(calls=[agent("x", agent="limited")]), Answer("Oh.")],
+                                 "x": [Answer("Hi.")]})
+            self.assertEqual(sent_tools(cast.requests["x"][0]), ["file_read"], tools)
+
     def test_a_file_without_tools(self):
         """An empty list names no tool; an empty value is none, and "*" means all of them."""
         self.define("none", "description: Thinks\ntools: []")

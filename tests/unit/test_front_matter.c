@@ -80,6 +80,8 @@ START_TEST(lists)
         "---\ntools: [a, 'b, c',\n  \"d\"]\n---\n",
         "---\ntools:\n  - a\n  - 'b, c'\n  # comment\n\n  - d\nname: x\n---\n",
         "---\ntools:\n- a\n- b, c\n- d\n---\n",
+        "---\ntools:\n\n- a\n- b, c\n- d\n---\n",
+        "---\ntools:\n# comment\n  - a\n  - b, c\n  - d\n---\n",
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const ik_front_matter_entry_t *entry = ik_front_matter_find(parse(rows[i]), "tools");
@@ -91,6 +93,22 @@ START_TEST(lists)
         ck_assert_str_eq(entry->items[2], "d");
     }
     ck_assert_uint_eq(ik_front_matter_find(parse("---\ntools: []\n---\n"), "tools")->item_count, 0);
+}
+END_TEST
+
+START_TEST(maps_are_skipped_and_known)
+{
+    static const char *const rows[] = {
+        "---\ntools:\n  a: true\n  b: false\nname: x\n---\n",
+        "---\ntools:\n\n  # comment\n  a: true\nname: x\n---\n",
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const ik_front_matter_t *matter = parse(rows[i]);
+        const ik_front_matter_entry_t *entry = ik_front_matter_find(matter, "tools");
+        ck_assert(entry->map && entry->text == NULL && entry->items == NULL);
+        ck_assert_str_eq(ik_front_matter_text(matter, "name"), "x");
+    }
+    ck_assert(!ik_front_matter_find(parse("---\ntools:\n\nname: x\n---\n"), "tools")->map);
 }
 END_TEST
 
@@ -158,6 +176,7 @@ int main(void)
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_test(cases, texts);
     tcase_add_test(cases, lists);
+    tcase_add_test(cases, maps_are_skipped_and_known);
     tcase_add_test(cases, bodies);
     tcase_add_test(cases, problems);
     tcase_add_test(cases, truth);
