@@ -1,5 +1,6 @@
 #include "base/image_path.h"
 
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -121,14 +122,17 @@ static char *unescape(const void *ctx, const char *text, size_t len)
 }
 
 /* Adds text[from, to), then the same without each character at its end that may belong to the
- * sentence. With image_only, only names that end like those of images. */
+ * sentence. With image_only, only names that end like those of images. No path is as long as
+ * PATH_MAX. */
 static void add_word(const void *ctx, const char *text, size_t from, size_t to, bool image_only,
                      ik_image_path_word_t *out)
 {
-    for (;;) {
+    while (to - from < PATH_MAX && out->count < IK_IMAGE_PATH_CANDIDATES) {
         char *path = unescape(ctx, text + from, to - from);
         if (!image_only || ik_image_path_is_named_image(path)) {
             add(out, path, to);
+        } else {
+            talloc_free(path);
         }
         if (to <= from + 1 || !is_one_of(closers, text[to - 1])) {
             return;
@@ -188,6 +192,7 @@ bool ik_image_path_next(const void *ctx, const char *text, size_t len, size_t *a
             add_quoted(ctx, text, len, from, out);
         } else {
             add_unquoted(ctx, text, len, from, out);
+            *at = find_end(text, len, from); /* of a word that is longer than any path */
         }
         if (out->count > 0) {
             *at = out->ends[0];

@@ -140,6 +140,7 @@ static ik_msg_t *remove_message(const void *ctx, ik_workspace_member_t *member, 
 {
     const ik_workspace_line_t *line = &member->queue[index];
     bool begins = !ik_workspace_is_busy(member->workspace, member->number);
+    ik_workspace_announce_images(member->workspace, first, line->images);
     char *text =
         ik_workspace_join_context(NULL, member->workspace, line->text, line->check, begins);
     ik_msg_t *plain = remove_line(NULL, member, index, first);
@@ -475,6 +476,14 @@ static void watch_folder(ik_workspace_t *workspace)
 
 /* --- agent events ------------------------------------------------------------------------ */
 
+/* Images of its sessions are kept although the usual database does not name them. */
+static void remember_database(const ik_workspace_t *workspace)
+{
+    ik_blob_sweep_remember(
+        workspace->options.paths,
+        ik_history_local_file(workspace->options.config->db, workspace->options.paths->database));
+}
+
 void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
 {
     ik_workspace_member_t *member = data;
@@ -496,6 +505,7 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
     }
     if (event->kind == IK_AGENT_MESSAGE) {
         ik_workspace_set_title(member, event->message);
+        remember_database(workspace);
         if (ik_msg_is_summary(event->message)) {
             ik_workspace_shrink_context(member, event->message);
         }
@@ -516,9 +526,7 @@ void ik_workspace_on_agent_event(void *data, const ik_agent_event_t *event)
             ik_workspace_flush_notes(member);
         }
         ik_session_flush(workspace->session);
-        ik_blob_sweep_remember(workspace->options.paths,
-                               ik_history_local_file(workspace->options.config->db,
-                                                     workspace->options.paths->database));
+        remember_database(workspace);
         if (!ik_workspace_is_busy(workspace, 0)) {
             ik_workspace_free_old_tools(workspace);
             ik_history_tidy(workspace->shared.history);

@@ -23,10 +23,10 @@ static const char blanks[] = " \t\r\n";
 
 struct ik_workspace_custom {
     ik_workspace_member_t *member;
-    const char *name;  /* of the command */
-    const char *model; /* for the turn; NULL: the agent's */
-    char *mentions;    /* what was typed, and files that were not inserted: perhaps images */
-    const char *more;  /* follows the text after a blank line; NULL: nothing */
+    const char *name;     /* of the command */
+    const char *model;    /* for the turn; NULL: the agent's */
+    ik_buffer_t mentions; /* what was typed, and files that were not inserted: perhaps images */
+    const char *more;     /* follows the text after a blank line; NULL: nothing */
     ik_template_t *template;
     size_t next;             /* part of the template */
     ik_buffer_t text;        /* of the message */
@@ -122,7 +122,8 @@ static void finish(ik_workspace_custom_t *custom)
         return;
     }
     /* Output and contents of files are data: they attach nothing. */
-    custom->images = talloc_steal(custom, ik_workspace_attach(member->workspace, custom->mentions));
+    custom->images =
+        talloc_steal(custom, ik_workspace_attach(member->workspace, custom->mentions.data));
     custom->is_finished = true;
     ik_workspace_send_custom(member);
 }
@@ -167,9 +168,10 @@ void ik_workspace_send_custom(ik_workspace_member_t *member)
     if (custom->model != NULL) {
         use_model(custom);
     }
+    const ik_workspace_images_t *given = custom->given == NULL ? workspace->images : custom->given;
     member->custom = NULL;
-    char *data = ik_workspace_format_images(
-        custom, custom->given == NULL ? workspace->images : custom->given, custom->images);
+    ik_workspace_announce_images(workspace, given, custom->images);
+    char *data = ik_workspace_format_images(custom, given, custom->images);
     char *text =
         ik_workspace_join_context(custom, workspace, custom->text.data, custom->check, true);
     TALLOC_FREE(workspace->images); /* only the first message has them */
@@ -237,8 +239,9 @@ static void insert_file(ik_workspace_custom_t *custom, const ik_template_part_t 
 {
     char *path = ik_strdup(custom, part->text);
     size_t len = strlen(path);
-    bool inserted = append_file(custom, path);
-    while (!inserted && len > 1 && strchr(".,;:!?)]}\"'", path[len - 1]) != NULL) {
+    bool possible = len < PATH_MAX;
+    bool inserted = possible && append_file(custom, path);
+    while (possible && !inserted && len > 1 && strchr(".,;:!?)]}\"'", path[len - 1]) != NULL) {
         path[--len] = '\0';
         inserted = append_file(custom, path);
     }
@@ -247,7 +250,8 @@ static void insert_file(ik_workspace_custom_t *custom, const ik_template_part_t 
     } else {
         ik_buffer_append_byte(&custom->text, '@');
         ik_utf8_append_clean(&custom->text, part->text, part->len);
-        custom->mentions = ik_sprintf(custom, "%s @%s", custom->mentions, part->text);
+        ik_buffer_append_text(&custom->mentions, " @");
+        ik_buffer_append_text(&custom->mentions, part->text);
     }
     talloc_free(path);
 }
@@ -492,7 +496,8 @@ res_t ik_workspace_run_custom(ik_workspace_t *workspace, const char *line, const
     custom->member = member;
     custom->name = found->name;
     custom->model = found->model;
-    custom->mentions = ik_strdup(custom, arguments);
+    ik_buffer_init(&custom->mentions, custom, IK_BUFFER_UNLIMITED); /* bounded by the template */
+    ik_buffer_append_text(&custom->mentions, arguments);
     custom->line = ik_strdup(custom, line);
     custom->more = more == NULL ? NULL : ik_strdup(custom, more);
     custom->given = talloc_steal(custom, images);

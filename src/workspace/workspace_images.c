@@ -17,8 +17,8 @@
 #include "workspace/workspace_state.h"
 
 enum {
-    HEAD = 64 * 1024, /* bytes in which a file without an image's name must turn out to be one */
-    WORDS_MAX = 200,  /* "@FILE" in one message */
+    HEAD = 64 * 1024,  /* bytes in which a file without an image's name must turn out to be one */
+    WORDS_MAX = 20000, /* in one message that begin with "@" */
     SCALED_MAX = 64 * 1024 * 1024, /* bytes of an image that is made smaller */
 };
 
@@ -305,20 +305,6 @@ static void attach_word(ik_workspace_images_t *images, void *scratch,
     }
 }
 
-/* The request replaces the oldest images by markers where there are too many. */
-static void announce_markers(const ik_workspace_images_t *images)
-{
-    if (images->count > IK_WIRE_IMAGES_MAX) {
-        size_t over = images->count - IK_WIRE_IMAGES_MAX;
-        char *line = ik_sprintf(NULL,
-                                "The model gets only the name and size of the first %zu image%s: a "
-                                "request holds at most %d",
-                                over, over == 1 ? "" : "s", IK_WIRE_IMAGES_MAX);
-        ik_workspace_say_when_ready(images->workspace, line);
-        talloc_free(line);
-    }
-}
-
 static ik_workspace_images_t *create_images(ik_workspace_t *workspace)
 {
     ik_workspace_images_t *images = ik_new(workspace, ik_workspace_images_t);
@@ -335,18 +321,19 @@ ik_workspace_images_t *ik_workspace_attach(ik_workspace_t *workspace, const char
         return NULL;
     }
     ik_workspace_images_t *images = create_images(workspace);
-    void *scratch = talloc_new(NULL);
-    for (int i = 0; i < WORDS_MAX && ik_image_path_next(scratch, text, len, &at, &word); i++) {
-        attach_word(images, scratch, &word);
+    bool more = true;
+    for (int i = 0; more && i < WORDS_MAX; i++) {
+        void *scratch = talloc_new(NULL);
+        more = ik_image_path_next(scratch, text, len, &at, &word);
+        if (more) {
+            attach_word(images, scratch, &word);
+        }
+        talloc_free(scratch);
     }
-    talloc_free(scratch);
-    if (images->left_out > 0) {
-        char *more =
-            ik_sprintf(images, "Not attached: %zu more image%s; a message has at most %d",
-                       images->left_out, images->left_out == 1 ? "" : "s", IK_WORKSPACE_IMAGES_MAX);
-        ik_workspace_say_when_ready(workspace, more);
+    if (more && memchr(text + at, '@', len - at) != NULL) {
+        ik_workspace_say_when_ready(workspace,
+                                    "Only the first 20,000 words with @ were looked at for images");
     }
-    announce_markers(images);
     if (images->count == 0) {
         TALLOC_FREE(images);
     }
@@ -391,30 +378,63 @@ res_t ik_workspace_load_images(ik_workspace_t *workspace)
             return ERR(INVALID, "cannot attach %.500s: %s", files[i], loaded.message);
         }
     }
-    announce_markers(workspace->images);
     return OK;
 }
 
 /* --- messages ---------------------------------------------------------------------------- */
 
-static size_t collect(const ik_workspace_images_t *images, ik_msg_image_t *all, size_t count)
+/* The images of one message. */
+typedef struct {
+    ik_msg_image_t list[IK_WORKSPACE_IMAGES_MAX];
+    size_t count;
+    size_t left_out; /* because there are too many */
+} collection_t;
+
+static void collect(collection_t *all, const ik_workspace_images_t *images)
 {
+    all->left_out += images == NULL ? 0 : images->left_out;
     for (size_t i = 0; images != NULL && i < images->count; i++) {
         size_t k = 0;
-        while (k < count && !is_same(&all[k], &images->entries[i]->facts)) {
+        while (k < all->count && !is_same(&all->list[k], &images->entries[i]->facts)) {
             k++;
         }
-        if (k == count && count < IK_WORKSPACE_IMAGES_MAX) {
-            all[count++] = images->entries[i]->facts;
+        if (k == all->count && k < IK_WORKSPACE_IMAGES_MAX) {
+            all->list[all->count++] = images->entries[i]->facts;
+        } else if (k == all->count) {
+            all->left_out++;
         }
     }
-    return count;
+}
+
+void ik_workspace_announce_images(ik_workspace_t *workspace, const ik_workspace_images_t *first,
+                                  const ik_workspace_images_t *images)
+{
+    void *scratch = talloc_new(NULL);
+    collection_t all = {0};
+    collect(&all, first);
+    collect(&all, images);
+    size_t marked = all.count > IK_WIRE_IMAGES_MAX ? all.count - IK_WIRE_IMAGES_MAX : 0;
+    if (all.left_out > 0) {
+        ik_workspace_say_when_ready(
+            workspace,
+            ik_sprintf(scratch, "Not attached: %zu more image%s; a message has at most %d",
+                       all.left_out, all.left_out == 1 ? "" : "s", IK_WORKSPACE_IMAGES_MAX));
+    }
+    if (marked > 0) {
+        ik_workspace_say_when_ready(
+            workspace, ik_sprintf(scratch,
+                                  "The model gets only the name and size of the first %zu image%s: "
+                                  "a request holds at most %d",
+                                  marked, marked == 1 ? "" : "s", IK_WIRE_IMAGES_MAX));
+    }
+    talloc_free(scratch);
 }
 
 char *ik_workspace_format_images(const void *ctx, const ik_workspace_images_t *first,
                                  const ik_workspace_images_t *images)
 {
-    ik_msg_image_t all[IK_WORKSPACE_IMAGES_MAX];
-    size_t count = collect(images, all, collect(first, all, 0));
-    return ik_msg_format_images(ctx, all, count);
+    collection_t all = {0};
+    collect(&all, first);
+    collect(&all, images);
+    return ik_msg_format_images(ctx, all.list, all.count);
 }

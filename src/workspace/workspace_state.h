@@ -153,6 +153,10 @@ bool ik_workspace_images_wait(const ik_workspace_images_t *images);
 /* The data of a message with these images, either of which may be NULL; on ctx. */
 char *ik_workspace_format_images(const void *ctx, const ik_workspace_images_t *first,
                                  const ik_workspace_images_t *images);
+/* Says which images of a message that is sent the model does not see: those beyond what a message
+ * has, and the oldest ones, which a request replaces by markers. */
+void ik_workspace_announce_images(ik_workspace_t *workspace, const ik_workspace_images_t *first,
+                                  const ik_workspace_images_t *images);
 /* Warns the user, now or when the workspace is ready. */
 void ik_workspace_say_when_ready(ik_workspace_t *workspace, const char *text);
 /* Says what was kept until the workspace is ready. */

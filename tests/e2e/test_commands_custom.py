@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 
@@ -132,6 +133,15 @@ class Files(CustomTest):
         text = f"@missing @folder @image.png @../outside.txt @{outside} @link.txt @fifo @~ @/etc/passwd"
         self.command_file("see", text)
         self.assertEqual(self.sent("/see"), text)
+
+    def test_long_words_and_many_words_take_no_memory(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+        for text in "@a" + "." * 200000, "@a " * 60000:
+            self.command_file("c", text)
+            llm = self.serve([Answer("Yes.")])
+            done = self.ikigai(*self.command("/c"), env=self.connect(llm), preexec_fn=limit)
+            self.assertEqual(done.out, "Yes.\n")
+            self.assertEqual(sent_messages(llm.requests[0])[-1]["content"], text.strip())
 
     def test_an_image_is_attached(self):
         with open(self.path("project/shot.png"), "wb") as f:

@@ -85,6 +85,31 @@ START_TEST(a_long_message_ends)
 }
 END_TEST
 
+/* A word that is longer than any path is none, and takes no memory. */
+START_TEST(a_long_word_is_skipped)
+{
+    static const char *const endings[] = {".", ")", "(@"};
+    for (size_t i = 0; i < LEN(endings); i++) {
+        ik_buffer_t text;
+        void *ctx = talloc_new(NULL);
+        ik_image_path_word_t word;
+        size_t at = 0;
+        ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+        ik_buffer_append_text(&text, "@a");
+        for (int n = 0; n < 100000; n++) {
+            ik_buffer_append_text(&text, endings[i]);
+        }
+        ik_buffer_append_text(&text, " @b.png");
+        size_t before = talloc_total_size(ctx);
+        ck_assert(ik_image_path_next(ctx, text.data, text.len, &at, &word));
+        ck_assert_str_eq(word.paths[0], "b.png");
+        ck_assert(!ik_image_path_next(ctx, text.data, text.len, &at, &word));
+        ck_assert_uint_lt(talloc_total_size(ctx), before + 10000);
+        talloc_free(ctx);
+    }
+}
+END_TEST
+
 static const row_t paste_rows[] = {
     {"/tmp/shot.png", "/tmp/shot.png"},
     {"  /tmp/shot.png \n", "/tmp/shot.png"},
@@ -175,6 +200,7 @@ int main(void)
     TCase *tests = tcase_create("image_path");
     tcase_add_loop_test(tests, messages_name_files, 0, (int)LEN(message_rows));
     tcase_add_test(tests, a_long_message_ends);
+    tcase_add_test(tests, a_long_word_is_skipped);
     tcase_add_loop_test(tests, pastes_are_paths, 0, (int)LEN(paste_rows));
     tcase_add_test(tests, a_whole_paste_is_one_path);
     tcase_add_test(tests, what_is_formatted_is_found_again);
