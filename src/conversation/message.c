@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/image.h"
 #include "base/json_clean.h"
+#include "base/utf8.h"
 #include "conversation/figure.h"
 #include "conversation/summary.h"
 
@@ -253,11 +254,14 @@ res_t ik_msg_image_store(const char *folder, const char *name, const char *bytes
     return ik_blob_put(folder, bytes, len, &image->sha256);
 }
 
+enum { IMAGE_NAME_MAX = 255 }; /* bytes, as of a file's name */
+
 /* Appends a name as part of one line that a bracket ends: control characters and closing brackets
- * become underscores. */
+ * become underscores. It goes into every request, so it cannot be of any length. */
 static void append_line(ik_buffer_t *out, const char *name)
 {
-    for (const char *c = name; *c != '\0'; c++) {
+    const char *end = name + ik_utf8_cut(name, strlen(name), IMAGE_NAME_MAX);
+    for (const char *c = name; c < end; c++) {
         bool plain = (unsigned char)*c >= ' ' && *c != 0x7f && *c != ']';
         ik_buffer_append_byte(out, plain ? *c : '_');
     }

@@ -27,6 +27,7 @@ struct ik_tool_images {
     ik_buffer_t entries; /* of the rewritten list */
     ik_msg_image_t *images;
     size_t count;
+    bool full;           /* an entry says that there are too many: it stands for the rest */
     ik_timer_t *advance; /* the next entry is handled from the loop */
 };
 
@@ -273,7 +274,7 @@ static void on_advance(void *data)
 {
     ik_tool_images_t *images = data;
     ik_json_span_t value;
-    if (!ik_json_next_element(images->list, &images->position, &images->entry)) {
+    if (images->full || !ik_json_next_element(images->list, &images->position, &images->entry)) {
         end(images);
         return;
     }
@@ -281,6 +282,7 @@ static void on_advance(void *data)
     images->scaled_width = images->scaled_height = 0;
     ik_buffer_init(&images->bytes, images, IK_TOOL_IMAGES_BYTES_MAX);
     if (images->number > COUNT_MAX) {
+        images->full = true;
         put_error(images, "a result holds at most 100 images");
     } else if (ik_json_find_kind(images->entry, "data", IK_JSON_STRING, &value)) {
         check_data(images, value);

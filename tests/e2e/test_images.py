@@ -308,6 +308,21 @@ class Checked(ImageTest):
         self.assertIn("at most 100 images", self.error_of(entries[100]))
         self.assertEqual(entries[99]["media_type"], "image/png")
 
+    def test_one_entry_stands_for_all_that_are_too_many(self):
+        entries = self.entries({"path": "a.png"}, *[0] * 5000)
+        self.assertEqual(len(entries), 101)
+        self.assertIn("at most 100 images", self.error_of(entries[100]))
+
+    def test_a_long_name_is_cut(self):
+        """It would be in every request, beyond max_output_size."""
+        self.write("project/long.json", json.dumps(
+            {"output": "x", "images": [{"data": encoded(PNG), "name": "\u00e9" * 100_000}]}))
+        turn = self.ask([Answer("", calls=[Call("shot", {"file": "long.json"})]), Answer("ok")],
+                        config={"max_output_size": 4096})
+        (message,) = turn.messages("tool_result")
+        self.assertEqual(message["data"]["images"][0]["name"], "\u00e9" * 127)
+        self.assertLess(len(turn.llm.requests[1].body), 40_000)
+
     def test_output_size_does_not_cut_base64(self):
         big = png(more=bytes(200_000))
         self.write("project/big.json", json.dumps(
