@@ -12,6 +12,7 @@
 #include "cli/cli_history.h"
 #include "export/export.h"
 #include "export/import.h"
+#include "undo/blob_sweep.h"
 #include "undo/undo.h"
 
 /* --- export ------------------------------------------------------------------------------ */
@@ -176,13 +177,20 @@ static res_t print_import(const void *ctx, ik_store_t *store, const ik_import_t 
     return OK;
 }
 
-static res_t import_file(ik_cli_t *cli, ik_history_t *history, FILE *in, const char *name)
+typedef struct {
+    const char *path;
+    const char *db;
+} import_options_t;
+
+static res_t import_file(ik_cli_t *cli, ik_history_t *history, FILE *in, const char *name,
+                         const char *db)
 {
     ik_store_t *store;
     ik_import_t *imports;
     size_t count;
     TRY(ik_history_local(history, &store));
     TRY(ik_import_read(cli->ctx, in, name, store, cli->paths->images, &imports, &count));
+    ik_blob_sweep_remember(cli->paths, ik_history_local_file(db, cli->paths->database));
     for (size_t i = 0; i < count; i++) {
         TRY(ik_history_share(history, imports[i].session_id));
         TRY(print_import(imports, store, &imports[i]));
@@ -193,22 +201,25 @@ static res_t import_file(ik_cli_t *cli, ik_history_t *history, FILE *in, const c
 
 static res_t import_sessions(ik_cli_t *cli, ik_history_t *history, void *data)
 {
-    const char *path = data;
+    const import_options_t *options = data;
+    const char *path = options->path;
     if (strcmp(path, "-") == 0) {
-        return import_file(cli, history, stdin, "standard input");
+        return import_file(cli, history, stdin, "standard input", options->db);
     }
     FILE *in = fopen(path, "re");
     if (in == NULL) {
         return ERR(SYSTEM, "Cannot open %s: %s", path, strerror(errno));
     }
-    res_t imported = import_file(cli, history, in, path);
+    res_t imported = import_file(cli, history, in, path, options->db);
     fclose(in);
     return imported;
 }
 
 static int run_import(ik_cli_t *cli, const ik_cli_args_t *args)
 {
-    return ik_cli_history_run_new(cli, args, import_sessions, (void *)args->args[0]);
+    const char *db = ik_cli_args_value(args, "--db");
+    import_options_t options = {.path = args->args[0], .db = db == NULL ? cli->config->db : db};
+    return ik_cli_history_run_new(cli, args, import_sessions, &options);
 }
 
 const ik_cli_command_t ik_cli_session_import = {

@@ -6,6 +6,7 @@ import html.parser
 import json
 import os
 import shutil
+import time
 import subprocess
 import unittest
 
@@ -78,6 +79,24 @@ class ExportTest(AgentTest):
             self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
         again = self.ikigai("session", "export", self.session, env=fresh).out
         self.assertEqual(again, text)
+
+    def test_images_of_an_imported_database_are_kept(self):
+        """Those of sessions in another database than the usual one, when others are deleted."""
+        text = self.export("jsonl")
+        fresh = {"IKIGAI_HOME": os.path.join(self.dir, "fresh")}
+        archive = self.path("archive.db")
+        self.ikigai("session", "import", "-", "--db", archive, input=text.encode(), env=fresh)
+        old = time.time() - 7200
+        blobs = os.path.join(fresh["IKIGAI_HOME"], "blobs", "images")
+        for folder, _, names in os.walk(blobs):
+            for name in names:
+                os.utime(os.path.join(folder, name), (old, old))
+        llm = self.serve([Answer("Hi.")])
+        turn = self.ikigai(*self.command("Hi"), "--json", env={**fresh, **self.connect(llm)})
+        other = json.loads(turn.out.split("\n")[0])["id"]
+        self.ikigai("session", "delete", other, "--yes", env=fresh)
+        self.assertEqual(self.ikigai("session", "export", self.session, "--db", archive, env=fresh).out,
+                         text)
 
     def test_a_second_import_restores_what_was_lost(self):
         text = self.export("jsonl")
