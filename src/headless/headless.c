@@ -297,6 +297,22 @@ static void refuse_choosing(headless_t *headless, const ik_store_list_t *session
     end(headless, STATUS_USAGE);
 }
 
+/* After the first line of the output the turn ends as any other. */
+static void fail(headless_t *headless, const ik_workspace_event_t *event)
+{
+    const char *why = event->result->message;
+    if (headless->begun && !headless->over) {
+        print_event(headless, 0,
+                    &(ik_agent_event_t){
+                        .kind = IK_AGENT_ERROR, .code = "FAILED", .text = why, .len = strlen(why)});
+        print_event(headless, 0,
+                    &(ik_agent_event_t){.kind = IK_AGENT_TURN_ENDED, .reason = IK_TURN_ERROR});
+    } else {
+        complain(headless, why);
+    }
+    end(headless, event->misconfigured ? STATUS_USAGE : STATUS_FAILED);
+}
+
 static void run_custom(headless_t *headless, const char *line);
 
 static void on_event(void *data, const ik_workspace_event_t *event)
@@ -335,8 +351,7 @@ static void on_event(void *data, const ik_workspace_event_t *event)
         ik_workspace_decline(headless->workspace);
         break;
     case IK_WORKSPACE_FAILED:
-        complain(headless, event->result->message);
-        end(headless, event->misconfigured ? STATUS_USAGE : STATUS_FAILED);
+        fail(headless, event);
         break;
     default: /* the user has one agent and one session */
         break;

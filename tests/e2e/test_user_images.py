@@ -3,6 +3,7 @@ told."""
 import hashlib
 import json
 import os
+import resource
 import unittest
 
 from agent_support import AgentTest, per_format
@@ -185,6 +186,36 @@ class SignTest(ImageTest):
         self.assertEqual(self.names("@b.png and @a.png", "--image", "a.png")[0],
                          ["a.png", "b.png"])
 
+    def test_option_and_sign_together_are_too_many(self):
+        """What is left out and what becomes a marker is counted over both."""
+        for i in range(120):
+            self.put(f"{i}.png", png(1, 1, comment=b"%d" % i))
+        for first, last, images, left_out, markers in ((60, 120, 100, 20, 80), (15, 30, 30, 0, 10)):
+            options = [word for i in range(first) for word in ("--image", f"{i}.png")]
+            turn = self.ask([Answer("Yes.")], *options,
+                            prompt=" ".join(f"@{i}.png" for i in range(first, last)))
+            self.assertEqual(len(self.sent(turn)), images)
+            notices = [n["text"] for n in turn.of("notice") if "image" in n["text"]]
+            self.assertEqual(notices, [
+                *[f"Not attached: {left_out} more images; a message has at most 100"] * (left_out > 0),
+                f"The model gets only the name and size of the first {markers} images: a request holds at "
+                "most 20"])
+
+    def test_an_image_behind_many_other_words(self):
+        self.put("a.png", SHOT)
+        self.assertEqual(self.names("@param x " * 500 + "look at @a.png")[0], ["a.png"])
+        names, _ = self.names("@b " * 20000 + "@a.png")
+        self.assertEqual(names, [])
+        turn = self.ask([Answer("Yes.")], prompt="@b " * 20000 + "@a.png")
+        self.assertIn("Only the first 20,000 words with @ were looked at for images",
+                      [n["text"] for n in turn.of("notice")])
+
+    def test_a_long_word_takes_no_memory(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+        llm = self.serve([Answer("Yes.")])
+        done = self.ikigai(*self.command("see @a" + "." * 100000), env=self.connect(llm), preexec_fn=limit)
+        self.assertEqual(done.out, "Yes.\n")
+
     def test_more_than_a_hundred(self):
         for i in range(102):
             self.put(f"{i}.png", png(1, 1, comment=b"%d" % i))
@@ -257,8 +288,16 @@ class ScaledTest(ImageTest):
         for body in ("exit 1", "echo no image"):
             turn = self.ask([Answer("Never.")], "--image", "wide.png", status=2, fair=False,
                             env=self.convert(body))
-            self.assertIn("wide.png: 2001x3 pixels", turn.err)
+            said = turn.err + "".join(e["message"] for e in turn.of("error"))
+            self.assertIn("wide.png: 2001x3 pixels", said)
             self.assertEqual(turn.llm.requests, [])
+
+    def test_a_failure_after_the_first_line_ends_the_turn(self):
+        turn = self.ask([Answer("Never.")], "--image", "wide.png", status=2, fair=False,
+                        env=self.convert("/bin/sleep 1; exit 1"))
+        self.assertEqual([e["type"] for e in turn.events], ["session", "error", "done"])
+        self.assertIn("wide.png: 2001x3 pixels", turn.events[1]["message"])
+        self.assertEqual((turn.events[1]["code"], turn.reason), ("FAILED", "error"))
 
     def test_where_that_fails_the_sign_is_a_notice(self):
         self.put("good.png", SHOT)
