@@ -12,8 +12,11 @@ typedef struct {
     const char *typed; /* without blanks around it */
     char **words;
     size_t word_count;
-    bool used; /* a placeholder was met */
+    bool used;   /* a placeholder was met */
+    size_t size; /* bytes of the values of placeholders so far */
 } filling_t;
+
+enum { VALUES_MAX = 16 * 1024 * 1024 }; /* bytes */
 
 /* What a placeholder stands for. */
 typedef struct {
@@ -46,14 +49,23 @@ static placeholder_t find_placeholder(const char *at, const char *end)
     return found;
 }
 
+/* Counts a value that is about to be inserted; false: there is no room for it, and filling fails
+ * at its end. A short template with many placeholders could fill the memory. */
+static bool has_room(filling_t *filling, const char *value)
+{
+    filling->size += strlen(value);
+    return filling->size <= VALUES_MAX;
+}
+
 /* The value of a placeholder outside of shell commands; NULL: the word is missing. */
 static const char *value_of(filling_t *filling, const placeholder_t *placeholder)
 {
+    const char *value = placeholder->all ? filling->typed
+                        : placeholder->word < filling->word_count
+                            ? filling->words[placeholder->word]
+                            : NULL;
     filling->used = true;
-    if (placeholder->all) {
-        return filling->typed;
-    }
-    return placeholder->word < filling->word_count ? filling->words[placeholder->word] : NULL;
+    return value == NULL || has_room(filling, value) ? value : "";
 }
 
 static void add_part(filling_t *filling, ik_template_kind_t kind, ik_buffer_t *text)
@@ -301,7 +313,8 @@ static res_t append_argument(filling_t *filling, ik_buffer_t *out, const placeho
     if (value != NULL && !each && in_arithmetic(quoting)) {
         TRY(check_arithmetic(value));
     }
-    for (size_t i = 0; each && i < filling->word_count; i++) {
+    bool fits = filling->size <= VALUES_MAX;
+    for (size_t i = 0; each && fits && i < filling->word_count; i++) {
         if (in_arithmetic(quoting)) {
             TRY(check_arithmetic(filling->words[i]));
         }
@@ -384,7 +397,8 @@ static res_t add_shell(filling_t *filling, const char *command, size_t len)
     bool before = filling->used;
     quoting_t quoting = {0};
     ik_buffer_t text;
-    ik_buffer_init(&text, filling->out, IK_BUFFER_UNLIMITED); /* bounded by template, arguments */
+    ik_buffer_init(&text, filling->out,
+                   IK_BUFFER_UNLIMITED); /* bounded by the template, VALUES_MAX */
     filling->used = false;
     for (const char *at = command; at < end;) {
         placeholder_t placeholder = find_placeholder(at, end);
@@ -413,7 +427,8 @@ static res_t add_shell(filling_t *filling, const char *command, size_t len)
         ik_buffer_t whole;
         ik_buffer_init(&whole, filling->out, IK_BUFFER_UNLIMITED); /* as above */
         ik_buffer_append_text(&whole, "set --");
-        for (size_t i = 0; i <= filling->word_count; i++) {
+        bool fits = has_room(filling, filling->typed) && has_room(filling, filling->typed);
+        for (size_t i = 0; fits && i <= filling->word_count; i++) {
             ik_buffer_append_byte(&whole, ' ');
             append_quoted(&whole, i < filling->word_count ? filling->words[i] : filling->typed,
                           QUOTE_NONE);
@@ -434,7 +449,8 @@ static res_t add_shell(filling_t *filling, const char *command, size_t len)
 static const char *add_file(filling_t *filling, const char *at, const char *end)
 {
     ik_buffer_t path;
-    ik_buffer_init(&path, filling->out, IK_BUFFER_UNLIMITED); /* bounded by template, arguments */
+    ik_buffer_init(&path, filling->out,
+                   IK_BUFFER_UNLIMITED); /* bounded by the template, VALUES_MAX */
     at++;
     while (at < end && strchr(" \t\r\n", *at) == NULL) {
         placeholder_t placeholder = find_placeholder(at, end);
@@ -455,7 +471,8 @@ static res_t fill(filling_t *filling, const char *body, size_t len)
 {
     const char *end = body + len;
     ik_buffer_t text;
-    ik_buffer_init(&text, filling->out, IK_BUFFER_UNLIMITED); /* bounded by template, arguments */
+    ik_buffer_init(&text, filling->out,
+                   IK_BUFFER_UNLIMITED); /* bounded by the template, VALUES_MAX */
     for (const char *at = body; at < end;) {
         size_t left = (size_t)(end - at);
         bool starts_word = at == body || strchr(" \t\r\n", at[-1]) != NULL;
@@ -508,6 +525,9 @@ res_t ik_command_template_fill(const void *ctx, const char *body, size_t len, co
     filling.typed = ik_strndup(filling.out, arguments, typed);
     filling.words = ik_argument_words_split(filling.out, filling.typed, &filling.word_count);
     res_t filled = fill(&filling, body, len);
+    if (is_ok(&filled) && filling.size > VALUES_MAX) {
+        filled = ERR(LIMIT, "With these arguments its text is longer than 16 MB");
+    }
     if (is_err(&filled)) {
         talloc_free(filling.out);
         return filled;

@@ -74,6 +74,27 @@ START_TEST(texts)
 }
 END_TEST
 
+START_TEST(values_are_bounded)
+{
+    static const char *const bodies[] = {"$@ ", "@$@", "!`echo $@`", "!`x=\"$@\"; echo $x`"};
+    size_t len = 100 * 1000;
+    char *argument = ik_alloc_array(ctx, 1, len + 1, "argument");
+    memset(argument, 'x', len);
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        ik_buffer_t body;
+        ik_template_t *filled;
+        ik_buffer_init(&body, ctx, IK_BUFFER_UNLIMITED);
+        for (int n = 0; n < 1000; n++) {
+            ik_buffer_append_text(&body, bodies[i]);
+        }
+        res_t result = ik_command_template_fill(ctx, body.data, body.len, argument, &filled);
+        ck_assert_int_eq(result.code, IK_ERR_LIMIT);
+        ck_assert_str_eq(result.message, "With these arguments its text is longer than 16 MB");
+    }
+    ck_assert_uint_eq(strlen(fill("$1 $1", argument)), 2 * len + 1);
+}
+END_TEST
+
 START_TEST(commands_that_read_as_they_run)
 {
     static const struct {
@@ -330,6 +351,7 @@ int main(void)
     TCase *cases = tcase_create("all");
     tcase_add_checked_fixture(cases, set_up, tear_down);
     tcase_add_test(cases, texts);
+    tcase_add_test(cases, values_are_bounded);
     tcase_add_test(cases, commands_that_read_as_they_run);
     tcase_add_test(cases, other_commands_get_parameters);
     tcase_add_test(cases, only_numbers_are_computed_with);
