@@ -183,7 +183,9 @@ res_t ik_host_client_run(const void *ctx, json_t *request, ik_host_answer_t *ans
     line[len] = '\n'; /* the NUL is not sent */
     while (fcntl(fd, F_SETLKW, &lock) < 0 && errno == EINTR) {
     }
-    res_t done = send_all(fd, line, len + 1);
+    /* A program that was killed may have left half a line; an empty one is ignored. */
+    res_t done = send_all(fd, "\n", 1);
+    done = is_err(&done) ? done : send_all(fd, line, len + 1);
     talloc_free(line);
     if (is_ok(&done)) {
         cancel_fd = fd;

@@ -73,12 +73,17 @@ static int run_request(ik_cli_t *cli, const ik_cli_args_t *args, json_t *request
     return IK_CLI_DONE;
 }
 
+/* The host refuses what is not UTF-8 and what contains NUL, as any other wrong parameter. */
+static void set_bytes(json_t *request, const char *name, const char *bytes, size_t len)
+{
+    json_t *value = json_stringn(bytes, len);
+    json_object_set_new(request, name, value == NULL ? json_null() : value);
+}
+
 static void set_text(json_t *request, const char *name, const char *text)
 {
     if (text != NULL) {
-        json_t *value = json_string(text);
-        /* what is not UTF-8 is refused by the host, as any other wrong parameter */
-        json_object_set_new(request, name, value == NULL ? json_null() : value);
+        set_bytes(request, name, text, strlen(text));
     }
 }
 
@@ -99,11 +104,11 @@ static int run_ask(ik_cli_t *cli, const ik_cli_args_t *args)
 }
 
 /* "-" is standard input. One byte more than a request may have makes the host refuse it. */
-static res_t read_prompt(const void *ctx, const char *word, const char **prompt)
+static res_t set_prompt(const void *ctx, const char *word, json_t *request)
 {
     ik_buffer_t input;
-    *prompt = word;
     if (strcmp(word, "-") != 0) {
+        set_text(request, "prompt", word);
         return OK;
     }
     ik_buffer_init(&input, ctx, IK_HOST_LINE_MAX + 1);
@@ -114,22 +119,20 @@ static res_t read_prompt(const void *ctx, const char *word, const char **prompt)
         got = room > 0 ? read(STDIN_FILENO, input.data + input.len, room) : 0;
         input.len += got > 0 ? (size_t)got : 0;
     }
-    input.data[input.len] = '\0';
-    *prompt = ik_buffer_finish(&input);
+    set_bytes(request, "prompt", input.data, input.len);
+    ik_buffer_reset(&input);
     return got < 0 ? ERR(SYSTEM, "Cannot read standard input") : OK;
 }
 
 static int run_agent(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     json_t *request = json_pack("{s:s}", "op", "agent");
-    const char *prompt;
     const char *tools = ik_cli_args_value(args, "--tools");
-    res_t ready = read_prompt(cli->ctx, args->args[0], &prompt);
+    res_t ready = set_prompt(cli->ctx, args->args[0], request);
     if (is_err(&ready)) {
         json_decref(request);
         return ik_cli_fail(ready.message);
     }
-    set_text(request, "prompt", prompt);
     set_text(request, "agent", ik_cli_args_value(args, "--agent"));
     set_text(request, "model", ik_cli_args_value(args, "--model"));
     set_text(request, "mode", ik_cli_args_value(args, "--mode"));
@@ -149,18 +152,17 @@ static int run_agent(ik_cli_t *cli, const ik_cli_args_t *args)
 static int run_complete(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     size_t max_tokens = 0;
-    const char *prompt;
     const char *schema = ik_cli_args_value(args, "--schema");
     res_t ready = ik_cli_args_number(args, "--max-tokens", &max_tokens);
     if (is_err(&ready)) {
         return ik_cli_misuse(args->command, ready.message);
     }
-    ready = read_prompt(cli->ctx, args->args[0], &prompt);
+    json_t *request = json_pack("{s:s}", "op", "complete");
+    ready = set_prompt(cli->ctx, args->args[0], request);
     if (is_err(&ready)) {
+        json_decref(request);
         return ik_cli_fail(ready.message);
     }
-    json_t *request = json_pack("{s:s}", "op", "complete");
-    set_text(request, "prompt", prompt);
     set_text(request, "system", ik_cli_args_value(args, "--system"));
     if (schema != NULL) {
         json_t *parsed = ik_json_parse(schema, strlen(schema), NULL);

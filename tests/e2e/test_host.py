@@ -271,6 +271,16 @@ class Command(HostTest):
                     'IKIGAI_HOST_FD=0 "$IKIGAI_BIN" host ask q 2> err; '
                     'printf \'[%d, %d]\' $a $?'),
             self.sh("limited", '"$IKIGAI_BIN" host complete limited > /dev/null; echo {}'),
+            self.sh("nul", 'printf "one\\0two" | "$IKIGAI_BIN" host complete - 2> err; '
+                    'printf \'[%d, "%s"]\' $? "$(cut -d: -f1 err)"'),
+            # what a program that was killed left of a line
+            self.probe("half", """
+import subprocess
+host.sendall(b'{"id":"x","op":"comp')
+done = subprocess.run([os.environ["IKIGAI_BIN"], "host", "complete", "whole"], stdout=subprocess.PIPE,
+                      pass_fds=[host.fileno()], text=True)
+give(said=done.stdout)
+""", host=("complete",)),
             # several at a time take turns; one that is killed leaves nothing open
             self.sh("several", """
 for i in 1 2 3 4; do "$IKIGAI_BIN" host complete "p$i" > "out$i" & done
@@ -290,7 +300,9 @@ printf '"%s"' "$(cat out1 out2 out3 out4 | sort | tr -d '\\n')$(cat out5)" """),
         self.assertEqual(results[5], [1, "NOT_DECLARED"])
         self.assertEqual(results[6], [1, "TOO_LARGE: The request is longer than 1 MiB"])
         self.assertEqual(results[7], [2, 2])
-        self.assertEqual(results[9], "p1p2p3p4after")
+        self.assertEqual(results[9], [1, "INVALID_REQUEST"])
+        self.assertEqual(results[10], {"said": "whole\n"})
+        self.assertEqual(results[11], "p1p2p3p4after")
         [progress] = self.turn.of("tool_progress")
         self.assertRegex(progress["text"], r"\AHTTP 429: .*\n\Z")
 
