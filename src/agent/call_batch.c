@@ -204,8 +204,6 @@ static void run_call(call_t *call, const ik_call_verdict_t *verdict)
 {
     ik_call_batch_t *batch = call->batch;
     const ik_call_batch_options_t *options = &batch->options;
-    const ik_hook_outcome_t *outcome = find_outcome(call);
-    add_said(call, outcome == NULL ? NULL : outcome->context);
     ik_tool_request_t request = {
         .name = call->name,
         .arguments = verdict->arguments == NULL ? call->arguments : verdict->arguments,
@@ -428,6 +426,8 @@ static void prepare(ik_call_batch_t *batch, call_t *call, const ik_msg_t *messag
     call->arguments = ik_call_review_arguments(batch, batch->options.target, call->entry, stored,
                                                &call->arguments_len);
     talloc_free(stored);
+    const ik_hook_outcome_t *outcome = find_outcome(call);
+    add_said(call, outcome == NULL ? NULL : outcome->context); /* also if it is denied */
 }
 
 /* A hook has ended the turn before the first call. */

@@ -258,6 +258,17 @@ class Calls(HookTest):
         self.assertEqual(sent_results(turn.llm.requests[1])[0][1], envelope)
         self.assertEqual(self.notices(turn), ["after_tool/d: for the user"])
 
+    def test_what_a_hook_says_about_a_call_that_is_denied(self):
+        said = {"hookSpecificOutput": {"additionalContext": "use make"}}
+        self.answering("before_tool", "a", {"hookSpecificOutput": {
+            "permissionDecision": "deny", "permissionDecisionReason": "no", "additionalContext": "use make"}})
+        _, envelope = self.call()
+        self.assertEqual((envelope["error"], envelope["hook"]), ("no", "use make"))
+        self.answering("before_tool", "a", said)
+        self.write("home/.ikigai/permissions.json", '{"deny": ["bash"]}', 0o600)
+        _, envelope = self.call()
+        self.assertEqual((envelope["error_code"], envelope["hook"]), ("PERMISSION_DENIED", "use make"))
+
     def test_a_hook_ends_the_turn(self):
         for body in ('echo "enough" >&2; exit 49', 'echo \'{"halt":true,"reason":"enough"}\'',
                      'echo \'{"continue":false,"stopReason":"enough"}\''):
