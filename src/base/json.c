@@ -800,6 +800,20 @@ bool ik_json_array_has(const json_t *array, const json_t *wanted)
     return at < json_array_size(array);
 }
 
+bool ik_json_set_add(json_t *set, const json_t *value)
+{
+    char *key = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    if (key == NULL) {
+        ik_alloc_fail();
+    }
+    bool added = json_object_get(set, key) == NULL;
+    if (added) {
+        json_object_set_new(set, key, json_true());
+    }
+    free(key);
+    return added;
+}
+
 json_t *ik_json_adopt(const void *ctx, json_t *value)
 {
     holder_t *holder = ik_new(ctx, holder_t);

@@ -123,6 +123,9 @@ json_t *ik_json_parse(const char *text, size_t len, json_error_t *error);
 char *ik_json_format(const void *ctx, const json_t *value);
 /* Whether an element of the array equals the value; false if it is not an array. */
 bool ik_json_array_has(const json_t *array, const json_t *wanted);
+/* Adds a value to a set of values, which is an object; false: it was there. Unlike a search in an
+ * array, it does not take longer with every value. */
+bool ik_json_set_add(json_t *set, const json_t *value);
 /* Ties value to ctx, which releases it when freed. Returns value. */
 json_t *ik_json_adopt(const void *ctx, json_t *value);
 

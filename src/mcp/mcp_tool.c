@@ -247,12 +247,18 @@ static void add_required(json_t *parameters, json_t *schema)
         known = json_array();
         json_object_set_new(parameters, "required", known);
     }
+    json_t *listed = json_object();
+    json_array_foreach(known, i, name)
+    {
+        ik_json_set_add(listed, name);
+    }
     json_array_foreach(wanted, i, name)
     {
-        if (json_is_string(name) && !ik_json_array_has(known, name)) {
+        if (json_is_string(name) && ik_json_set_add(listed, name)) {
             json_array_append(known, name);
         }
     }
+    json_decref(listed);
 }
 
 /* Providers want all parameters under properties, so those of a reference or of choices at the top

@@ -90,14 +90,16 @@ static bool is_one_of(const char *name, const char *const *names)
 static void set_without_duplicates(node_t *node, const char *key, json_t *list)
 {
     json_t *kept = json_array();
+    json_t *known = json_object();
     size_t i;
     json_t *each;
     json_array_foreach(list, i, each)
     {
-        if (!ik_json_array_has(kept, each)) {
+        if (ik_json_set_add(known, each)) {
             json_array_append(kept, each);
         }
     }
+    json_decref(known);
     if (json_array_size(kept) < json_array_size(list)) {
         REPAIRED(node, "%s holds a value twice", key);
     }
@@ -468,8 +470,15 @@ static void apply_items(node_t *node, const char *key, json_t *value)
 static void apply_properties(node_t *node, const char *key, json_t *value)
 {
     json_t *required = json_object_get(node->schema, "required");
+    json_t *listed = json_object();
     const char *name;
     json_t *property;
+    size_t i;
+    json_t *each;
+    json_array_foreach(required, i, each)
+    {
+        ik_json_set_add(listed, each);
+    }
     json_object_foreach(value, name, property)
     {
         json_t *flag = json_object_get(property, "required");
@@ -487,11 +496,12 @@ static void apply_properties(node_t *node, const char *key, json_t *value)
             json_object_set_new(node->schema, "required", required);
         }
         json_t *string = json_string(name);
-        if (is_true && json_is_array(required) && !ik_json_array_has(required, string)) {
+        if (is_true && json_is_array(required) && ik_json_set_add(listed, string)) {
             json_array_append(required, string);
         }
         json_decref(string);
     }
+    json_decref(listed);
     apply_schema_map(node, key, value);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/host_protocol.h"
 #include "base/json.h"
 #include "suite.h"
@@ -252,6 +253,30 @@ START_TEST(required_moves_into_the_list_at_the_top)
     schema = parse("{\"name\":\"t\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{},"
                    "\"b\":{}},\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}}");
     ck_assert_ptr_null(json_object_get(schema->parameters, "anyOf"));
+}
+END_TEST
+
+/* A search for each of them in all would take minutes. */
+START_TEST(long_lists_are_checked_quickly)
+{
+    enum { VALUES = 100 * 1000 };
+    ik_buffer_t text;
+    ik_buffer_init(&text, ctx, IK_BUFFER_UNLIMITED);
+    ik_buffer_append_text(&text, "{\"name\":\"t\",\"parameters\":{\"type\":\"object\","
+                                 "\"properties\":{\"a\":{\"enum\":[");
+    for (int i = 0; i < VALUES; i++) {
+        ik_buffer_append_format(&text, "%d,", i);
+    }
+    ik_buffer_append_text(&text, "{\"x\":1,\"y\":2},{\"y\":2,\"x\":1}]}");
+    for (int i = 0; i < VALUES / 5; i++) {
+        ik_buffer_append_format(&text, ",\"p%d\":{\"required\":true}", i);
+    }
+    ik_buffer_append_text(&text, "},\"required\":[\"p7\"]}}");
+    ik_tool_schema_t *schema = parse(text.data);
+    json_t *properties = json_object_get(schema->parameters, "properties");
+    json_t *values = json_object_get(json_object_get(properties, "a"), "enum");
+    ck_assert_uint_eq(json_array_size(values), VALUES + 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(schema->parameters, "required")), VALUES / 5);
 }
 END_TEST
 
@@ -552,6 +577,7 @@ int main(void)
     tcase_add_test(tests, faults_have_words);
     tcase_add_test(tests, what_is_unambiguous_is_repaired);
     tcase_add_test(tests, required_moves_into_the_list_at_the_top);
+    tcase_add_test(tests, long_lists_are_checked_quickly);
     tcase_add_test(tests, what_is_ambiguous_is_a_fault);
     tcase_add_test(tests, patterns_that_every_provider_understands);
     tcase_add_test(tests, all_is_found_at_once);
