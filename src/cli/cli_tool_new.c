@@ -124,14 +124,14 @@ static int compile_source(ik_cli_t *cli, const char *source, const char *path)
                                   source, path, source));
 }
 
-/* The shipped tool of that name, which the new one overrides; NULL: there is none. */
-static const char *find_shipped(const ik_cli_t *cli, const char *name)
+/* The file in a folder of tools whose tool has that name; NULL: there is none. */
+static const char *find_named(const ik_cli_t *cli, const char *path, const char *name)
 {
-    DIR *folder = opendir(cli->paths->system_tools);
+    DIR *folder = opendir(path);
     const char *found = NULL;
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         if (strcmp(ik_tool_schema_name_of_file(cli->ctx, entry->d_name), name) == 0) {
-            found = ik_sprintf(cli->ctx, "%s/%s", cli->paths->system_tools, entry->d_name);
+            found = ik_sprintf(cli->ctx, "%s/%s", path, entry->d_name);
         }
     }
     if (folder != NULL) {
@@ -148,6 +148,11 @@ static int write_tool(ik_cli_t *cli, const language_t *language, const char *fil
     struct stat existing;
     if (lstat(path, &existing) == 0) { /* open would follow a dangling symbolic link */
         return ik_cli_fail(ik_sprintf(cli->ctx, "%s already exists; nothing was changed", path));
+    }
+    const char *own = find_named(cli, cli->paths->user_tools, name);
+    if (own != NULL) { /* only one of the two would be used */
+        return ik_cli_fail(
+            ik_sprintf(cli->ctx, "%s already is the tool %s; nothing was changed", own, name));
     }
     char *template;
     size_t len;
@@ -166,7 +171,7 @@ static int write_tool(ik_cli_t *cli, const language_t *language, const char *fil
     }
     int status = compiled ? compile_source(cli, source, path) : IK_CLI_DONE;
     if (status == IK_CLI_DONE) {
-        const char *shipped = find_shipped(cli, name);
+        const char *shipped = find_named(cli, cli->paths->system_tools, name);
         if (compiled) {
             printf("%s is a working tool, made of %s. After a change: cc -O2 -o %s %s -ljansson && "
                    "ikigai tool check %s\n",
