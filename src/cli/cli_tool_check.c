@@ -16,6 +16,7 @@
 #include "base/print.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "io/interrupt.h"
 #include "tool/tool_describe.h"
 #include "tool/tool_images.h"
 #include "tool/tool_schema.h"
@@ -26,6 +27,7 @@ typedef struct {
     ik_cli_t *cli;
     const char *path; /* absolute */
     char *folder;     /* where it runs */
+    ik_interrupt_t *interrupt;
     ik_tool_schema_t *schema;
     size_t problems;
     size_t checks;
@@ -490,6 +492,16 @@ static bool check_file(examination_t *exam)
     return false;
 }
 
+/* Ends as the signal asks, with what was found so far and without the folder. */
+static void on_interrupt(void *data, int signal)
+{
+    examination_t *exam = data;
+    fflush(stdout);
+    rmdir(exam->folder);
+    TALLOC_FREE(exam->interrupt); /* restores what the signal does */
+    raise(signal);
+}
+
 static int run_check(ik_cli_t *cli, const ik_cli_args_t *args)
 {
     char *resolved = realpath(args->args[0], NULL);
@@ -500,12 +512,14 @@ static int run_check(ik_cli_t *cli, const ik_cli_args_t *args)
         free(resolved);
         return ik_cli_fail("cannot create a folder in /tmp");
     }
+    exam.interrupt = ik_interrupt_create(cli->ctx, cli->loop, on_interrupt, &exam);
     if (check_file(&exam) && check_schema(&exam)) {
         check_required(&exam);
         check_schema_alone(&exam);
         check_wording(&exam);
         check_calls(&exam);
     }
+    TALLOC_FREE(exam.interrupt);
     if (rmdir(exam.folder) != 0) {
         advise("it left files behind in its working folder", exam.folder);
     }

@@ -4,10 +4,12 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import time
 import unittest
 
+import hostile
 import test_session_cli
 from support import (IKIGAI, NOBODY, OUT, PATIENCE, ROOT, SHIPPED, TOOLS, IkigaiTest, as_user,
                      clean_env, tool_script)
@@ -608,6 +610,15 @@ class New(IkigaiTest):
                 self.assertEqual(self.read(path), b"precious")
                 self.assertFalse(os.path.exists(path + ".c"))
 
+    def test_a_name_that_another_file_has(self):
+        """- and _ are the same in the name of a tool: only one of the two would be used."""
+        for first, second in (("mine_a", "mine-a"), ("mine-b", "mine_b")):
+            path = self.new(first, "sh").out.split()[0]
+            done = self.ikigai("tool", "new", second, status=1)
+            self.assertIn(f"{path} already is the tool {first.replace('-', '_')}; nothing was changed",
+                          done.err)
+            self.assertFalse(os.path.exists(os.path.join(self.home, "tools", second)))
+
     def test_a_tool_that_overrides_a_shipped_one_says_so(self):
         for name, shipped in (("file_read", "file-read"), ("bash", "bash")):
             with self.subTest(name=name):
@@ -737,6 +748,23 @@ class Check(IkigaiTest):
     def test_stderr_of_a_call_that_worked(self):
         path = self.write("chatty", tool_script("chatty", "echo stale >&2; echo '{}'"), 0o755)
         self.assertIn("note  no parameters ({}) writes to stderr: stale\n", self.check(path, 0).out)
+
+    def test_ended_by_a_signal(self):
+        """What was found is printed, and the folder is removed."""
+        started = self.path("started")
+        path = self.write("slow", tool_script("slow", f"pwd > '{started}'; sleep 300"), 0o755)
+        for number in signal.SIGINT, signal.SIGTERM:
+            process = subprocess.Popen([IKIGAI, "tool", "check", path], env=self.env(), cwd=self.project,
+                                       stdout=subprocess.PIPE, text=True,
+                                       preexec_fn=hostile.default_signals)
+            self.assertTrue(hostile.wait_until(lambda: os.path.exists(started) and os.path.getsize(started),
+                                               PATIENCE))
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=PATIENCE)
+            self.assertEqual(process.returncode, -number)
+            self.assertIn("ok    ", out)
+            self.assertFalse(os.path.exists(self.read("started").decode().strip()))
+            os.remove(started)
 
     def test_a_tool_that_waits_costs_its_time_limit_once(self):
         calls = self.path("calls")
