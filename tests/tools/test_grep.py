@@ -209,6 +209,19 @@ class Contract(GrepTest):
             "output": "", "count": 0,
             "warnings": ["The glob has more than 100 braces, so they are taken literally"]})
 
+    def test_a_long_glob_takes_no_memory(self):
+        self.write("a0" + "b" * 200, "x\n")
+        many = "{" + ",".join(f"a{i}" for i in range(1000)) + "}" + "b" * 50000
+        answer, memory = run_tool_measured("grep", {"pattern": "x", "path": self.dir, "glob": many})
+        self.assertEqual(answer["warnings"], ["Only the first alternatives of the glob are used, because "
+                                              "it is long"])
+        self.assertLess(memory, 60 << 20)
+
+    def test_a_long_bracket_is_refused_quickly(self):
+        """Each character is looked up among the others; a walk to each of them took half a minute."""
+        characters = "".join(chr(0x4e00 + i) for i in range(20000)) * 15
+        self.assertEqual(self.grep(f"[{characters}]")["error_code"], "INVALID_PATTERN")
+
     def test_cut_output(self):
         self.write("f", "éx\n" * 5)
         whole = self.grep("x")["output"]

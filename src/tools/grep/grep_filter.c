@@ -7,7 +7,8 @@
 
 enum {
     ALTERNATIVES_MAX = 1000,
-    GROUPS_MAX = 100, /* with more, braces are literal */
+    EXPANDED_MAX = 1024 * 1024, /* bytes of all alternatives, except for the last one */
+    GROUPS_MAX = 100,           /* with more, braces are literal */
     PATH_ROOM = 4096,
     PREFIX_MAX = 4096, /* bytes of a glob in which folders are named */
 };
@@ -29,7 +30,8 @@ typedef struct {
 struct ik_grep_filter {
     alternative_t *items;
     size_t count;
-    bool paths; /* a glob has a slash */
+    size_t bytes; /* of all globs */
+    bool paths;   /* a glob has a slash */
     const char *problem;
 };
 
@@ -59,6 +61,7 @@ static void add_glob(ik_grep_filter_t *filter, const char *text)
     filter->items = ik_resize_array(filter, filter->items, alternative_t, filter->count + 1);
     alternative_t *item = &filter->items[filter->count++];
     item->len = strlen(text);
+    filter->bytes += item->len;
     item->text = ik_strndup(filter, text, item->len);
     item->by_path = by_path;
     item->naming = naming_of(item->text, item->len);
@@ -92,6 +95,11 @@ static void expand(ik_grep_filter_t *filter, const char *text)
     for (const char *from = open + 1; from <= close;) {
         if (filter->count >= ALTERNATIVES_MAX) {
             filter->problem = "Only the first 1000 alternatives of the glob are used";
+            return;
+        }
+        if (filter->bytes > EXPANDED_MAX) {
+            filter->problem =
+                "Only the first alternatives of the glob are used, because it is long";
             return;
         }
         const char *to = find_outside(from, ",}");

@@ -63,7 +63,7 @@ static int compare_codes(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The characters beyond ASCII, sorted, with duplicates; *count is their number. */
+/* The characters beyond ASCII, sorted, each once; *count is their number. */
 static uint32_t *foreign_characters(const void *ctx, const char *text, size_t len, size_t *count)
 {
     uint32_t *codes = ik_new_array(ctx, uint32_t, len + 1);
@@ -74,6 +74,13 @@ static uint32_t *foreign_characters(const void *ctx, const char *text, size_t le
         *count += c >= 0x80;
     }
     qsort(codes, *count, sizeof(*codes), compare_codes);
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (kept == 0 || codes[i] != codes[kept - 1]) {
+            codes[kept++] = codes[i];
+        }
+    }
+    *count = kept;
     return codes;
 }
 
@@ -84,10 +91,8 @@ static char single_byte(uint32_t c, const uint32_t *foreign, size_t count)
     if (c < 0x80) {
         return c == 0 ? '\1' : (char)c;
     }
-    size_t rank = 0;
-    for (size_t i = 0; i < count && foreign[i] < c; i++) {
-        rank += i == 0 || foreign[i] != foreign[i - 1];
-    }
+    const uint32_t *found = bsearch(&c, foreign, count, sizeof(*foreign), compare_codes);
+    size_t rank = (size_t)(found - foreign);
     return (char)(0x80 + (rank < 0x7f ? rank : 0x7f));
 }
 
