@@ -72,6 +72,9 @@ CODE = "int main(void)\n{\n\tint count = 0;\n\tputs(\"Hello\");\n\treturn count;
 HINTS = [
     ("a\r\nb\r\nc\r\n", "b\nc", ["CRLF line endings", "line 2"]),
     ("a\nb\nc\n", "b\r\nc", ["CRLF line endings", "line 2", "old_string has CRLF"]),
+    ("a\r\nb\r\nc\n", "a\r\nb\n", ["line 1", "carriage returns (\\r)"]),
+    ("a\nb\nc\r\n", "b\r\nc", ["line 2", "old_string has CRLF"]),
+    ("foo\nbar\n", "foo\r", ["line 1", "carriage returns (\\r)"]),
     ("one\ntwo  \nthree\n", "two\nthree", ["trailing white space", "line 2"]),
     ("one\ntwo\nthree\n", "two \nthree", ["trailing white space", "line 2"]),
     ("one\ntwo\n", "two  ", ["trailing white space", "line 2"]),

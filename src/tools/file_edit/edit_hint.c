@@ -127,9 +127,25 @@ static size_t find_folded(const void *ctx, ik_edit_text_t file, ik_edit_text_t w
     return number;
 }
 
-static char *describe_line_ends(const void *ctx, ik_edit_text_t wanted, size_t number)
+static bool has_crlf(ik_edit_text_t text)
 {
-    if (memmem(wanted.bytes, wanted.len, "\r\n", 2) == NULL) {
+    return memmem(text.bytes, text.len, "\r\n", 2) != NULL;
+}
+
+static char *describe_line_ends(const void *ctx, ik_edit_text_t file, ik_edit_text_t wanted,
+                                size_t number)
+{
+    uint64_t lines = ik_newline_count(wanted.bytes, wanted.len);
+    ik_edit_text_t found = from_line(file, number);
+    found = slice(found, 0, ik_newline_skip(found.bytes, found.len, &lines));
+    if (has_crlf(found) == has_crlf(wanted)) {
+        return ik_sprintf(
+            ctx,
+            "The text is at line %zu, but the carriage returns (\\r) at the ends of its "
+            "lines differ.",
+            number);
+    }
+    if (has_crlf(found)) {
         return ik_sprintf(ctx,
                           "The file uses CRLF line endings: the text is at line %zu, but its lines "
                           "end in \\r\\n, those of old_string in \\n.",
@@ -174,7 +190,7 @@ static char *find_equal_but(const void *ctx, ik_edit_text_t file, ik_edit_text_t
     const unsigned white = FOLD_LINE_ENDS | FOLD_TRAILING;
     size_t number;
     if ((number = find_folded(ctx, file, wanted, FOLD_LINE_ENDS)) > 0) {
-        return describe_line_ends(ctx, wanted, number);
+        return describe_line_ends(ctx, file, wanted, number);
     }
     if ((number = find_folded(ctx, file, wanted, white)) > 0) {
         return ik_sprintf(ctx,
