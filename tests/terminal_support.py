@@ -11,7 +11,6 @@
 When the test is over the program is ended, and all that it printed must have passed
 terminal_checker; a test of what is not drawn by ikigai sets t.check = False.
 """
-import array
 import fcntl
 import json
 import os
@@ -139,7 +138,7 @@ class Terminal:
         self.raw = b""
         self.resizes = []
         self.lock = threading.Condition()
-        self.reading, self.closing = True, False
+        self.reading, self.closing, self.killed = True, False, False
         self.last_output = time.monotonic()
         self.master, self.slave = os.openpty()
         os.set_blocking(self.master, False)
@@ -160,13 +159,13 @@ class Terminal:
         while True:
             watched = [self.wake_reader] + ([self.master] if self.reading else [])
             ready, _, _ = select.select(watched, [], [])
+            if self.reading and self.master in ready and not self.read_some():
+                return
             if self.wake_reader in ready:
                 os.read(self.wake_reader, 1)
                 self.awake.set()
                 if self.closing:
                     return
-            elif not self.read_some():
-                return
 
     def rouse(self):
         """The reader sees what has changed; what it has read so far is in raw."""
@@ -282,10 +281,10 @@ class Terminal:
         return status
 
     def wait_drained(self):
-        """Waits until everything that the program printed was read."""
-        waiting = array.array("i", [1])
-        while self.reading and self.thread.is_alive() and waiting[0] > 0:
-            fcntl.ioctl(self.master, termios.FIONREAD, waiting)
+        """Waits until everything that the program printed was read. Unlike FIONREAD, select counts what
+        is still on its way through the kernel."""
+        while (self.reading and self.thread.is_alive() and
+               select.select([self.master], [], [], 0)[0]):
             self.rouse()
 
     def describe(self):
@@ -365,6 +364,7 @@ class Terminal:
             except subprocess.TimeoutExpired:
                 self.child.kill()
                 self.child.wait()
+                self.killed = True
 
     def close(self):
         """Ends the program if it still runs and checks everything that it printed. May be called
@@ -385,7 +385,8 @@ class Terminal:
             self.check_output()
 
     def check_output(self):
-        problems = terminal_checker.check(self.raw, *self.first_size, resizes=self.resizes,
+        raw = terminal_checker.whole(self.raw, False)[0] if self.killed else self.raw
+        problems = terminal_checker.check(raw, *self.first_size, resizes=self.resizes,
                                           plain=self.plain, dumb=self.dumb,
                                           graphics=self.graphics)
         if problems:
