@@ -282,9 +282,10 @@ class Terminal:
 
     def wait_drained(self):
         """Waits until everything that the program printed was read. Unlike FIONREAD, select counts what
-        is still on its way through the kernel."""
-        while (self.reading and self.thread.is_alive() and
-               select.select([self.master], [], [], 0)[0]):
+        is still on its way through the kernel; the reader may still hold what select no longer sees."""
+        more = [self.master]
+        while more and self.reading and self.thread.is_alive():
+            more = select.select([self.master], [], [], 0)[0]
             self.rouse()
 
     def describe(self):
