@@ -243,13 +243,13 @@ class AgentTest(IkigaiTest):
         done.llm = llm
         return done
 
-    def begin(self, script, *args, prompt="Go", config=None, server=None, **more):
+    def begin(self, script, *args, prompt="Go", config=None, server=None, program=IKIGAI, **more):
         """Starts a turn with --json and returns while it is running."""
         llm = self.serve(script, **(server or {}))
         env = self.env(**self.connect(llm, config))
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
                    "stderr": subprocess.PIPE, **more}
-        process = subprocess.Popen([IKIGAI, *self.command(prompt, "--json", *args)], env=env,
+        process = subprocess.Popen([program, *self.command(prompt, "--json", *args)], env=env,
                                    cwd=self.project, preexec_fn=hostile.default_signals, **options)
         self.addCleanup(self.put_down, process)
         return Running(process, llm)

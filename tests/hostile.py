@@ -6,12 +6,13 @@ carries the path of the test's scratch folder in its arguments, which is how sur
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from support import IKIGAI, OBJECTS, ROOT, clean_env
+from support import IKIGAI, OBJECTS, OUT, ROOT, clean_env
 
 # -IS, without site packages and environment, halves the start-up time.
 PYTHON = "/usr/bin/python3 -IS"
@@ -41,6 +42,23 @@ if [ "$1" = --schema ]; then
 fi
 {body}
 """)
+
+
+def late_keeper(folder, command):
+    """An installation whose keeper starts when this shell command has ended, as on a busy machine,
+    where the level of confinement is known late. Returns its program."""
+    program, parts = os.path.join(folder, "bin/ikigai"), os.path.join(folder, "lib/ikigai")
+    for made in (os.path.dirname(program), parts):
+        os.makedirs(made)
+    shutil.copy(IKIGAI, program)
+    for name in ("share", "libexec"):
+        os.symlink(os.path.join(OUT, name), os.path.join(folder, name))
+    for name in os.listdir(os.path.join(OUT, "lib/ikigai")):
+        if name != "keeper":
+            os.symlink(os.path.join(OUT, "lib/ikigai", name), os.path.join(parts, name))
+    write_program(os.path.join(parts, "keeper"),
+                  f"#!/bin/sh\n{command}\nexec '{OUT}/lib/ikigai/keeper' \"$@\"\n")
+    return program
 
 
 def python_text(answer, body):

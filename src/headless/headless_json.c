@@ -1,20 +1,91 @@
 /*
  * The first line needs the level of confinement. The request to the model does not wait for it: the
- * lines that come before the level is known are kept.
+ * lines that come before the level is known are kept. On a busy machine an answer can come faster,
+ * so what does not fit into KEPT_MAX goes to a temporary file.
  */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
 #include "headless/headless_output.h"
 
+enum { KEPT_MAX = 1 << 20 };
+
 typedef struct {
     FILE *out;
+    FILE *waiting;     /* where lines go instead until the first one is printed; then NULL */
     ik_buffer_t first; /* the first line, not closed */
-    ik_buffer_t kept;  /* lines after it, each with a NUL */
-    bool begun;        /* the first line is printed */
+    FILE *file;        /* the lines after it, as far as they did not fit; NULL: none */
+    bool file_full;    /* there is no room for more on the disk */
+    ik_buffer_t kept;  /* those after the lines in the file */
 } lines_t;
+
+/* --- lines before the level is known ----------------------------------------------------- */
+
+/* Returns how much of the bytes the disk has room for. */
+static size_t write_to_file(lines_t *lines, const char *bytes, size_t len)
+{
+    size_t done = 0;
+    if (lines->file == NULL) {
+        lines->file = tmpfile();
+        lines->file_full =
+            lines->file == NULL || fcntl(fileno(lines->file), F_SETFD, FD_CLOEXEC) != 0;
+    }
+    while (done < len && !lines->file_full) {
+        ssize_t count = write(fileno(lines->file), bytes + done, len - done);
+        lines->file_full = count <= 0;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return done;
+}
+
+/* What finds no room on the disk stays in memory. */
+static ssize_t keep(void *data, const char *bytes, size_t len)
+{
+    lines_t *lines = data;
+    ik_buffer_t *kept = &lines->kept;
+    size_t done = 0;
+    if (kept->len + len > KEPT_MAX && !lines->file_full) {
+        size_t moved = write_to_file(lines, kept->data, kept->len);
+        kept->len -= moved;
+        memmove(kept->data, kept->data + moved, kept->len + 1);
+        done = write_to_file(lines, bytes, len);
+    }
+    ik_buffer_append(kept, bytes + done, len - done);
+    return (ssize_t)len;
+}
+
+static void begin_keeping(lines_t *lines)
+{
+    ik_buffer_init(&lines->kept, lines, IK_BUFFER_UNLIMITED); /* bounded while the disk has room */
+    ik_buffer_append(&lines->kept, "", 0);
+    lines->waiting = fopencookie(lines, "w", (cookie_io_functions_t){.write = keep});
+    if (lines->waiting == NULL) {
+        ik_alloc_fail();
+    }
+}
+
+static void print_kept(lines_t *lines)
+{
+    char piece[16384];
+    size_t len;
+    fclose(lines->waiting);
+    lines->waiting = NULL;
+    if (lines->file != NULL) {
+        rewind(lines->file);
+        while ((len = fread(piece, 1, sizeof(piece), lines->file)) > 0) {
+            fwrite(piece, 1, len, lines->out);
+        }
+        fclose(lines->file);
+    }
+    fwrite(lines->kept.data, 1, lines->kept.len, lines->out);
+    ik_buffer_reset(&lines->kept);
+}
+
+/* --- lines ------------------------------------------------------------------------------- */
 
 /* Begins an object whose first member is its type. agent: that of a sub-agent, or 0. */
 static void open_line(ik_buffer_t *line, const char *type, int64_t agent)
@@ -35,12 +106,7 @@ static void add_bytes(ik_buffer_t *line, const char *name, const char *text, siz
 static void close_line(lines_t *lines, ik_buffer_t *line)
 {
     ik_buffer_append_byte(line, '}');
-    if (lines->begun) {
-        ik_print_json(lines->out, line->data, line->len);
-    } else {
-        ik_buffer_append(&lines->kept, line->data, line->len);
-        ik_buffer_append_byte(&lines->kept, '\0');
-    }
+    ik_print_json(lines->waiting != NULL ? lines->waiting : lines->out, line->data, line->len);
     ik_buffer_reset(line);
 }
 
@@ -68,22 +134,18 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
     ik_buffer_append_text(line, facts->resumed ? "true" : "false");
     ik_json_add_text(line, "mode", facts->mode);
     add_tools(line, facts->registry);
-    ik_buffer_init(&lines->kept, lines, IK_BUFFER_UNLIMITED); /* a few milliseconds' events */
+    begin_keeping(lines);
     return lines;
 }
 
 static void on_level(void *state, const char *level)
 {
     lines_t *lines = state;
-    lines->begun = true;
     ik_json_add_text(&lines->first, "confinement", level);
-    close_line(lines, &lines->first);
-    for (size_t at = 0; at < lines->kept.len;) {
-        size_t len = strlen(lines->kept.data + at);
-        ik_print_json(lines->out, lines->kept.data + at, len);
-        at += len + 1;
-    }
-    ik_buffer_reset(&lines->kept);
+    ik_buffer_append_byte(&lines->first, '}');
+    ik_print_json(lines->out, lines->first.data, lines->first.len);
+    ik_buffer_reset(&lines->first);
+    print_kept(lines);
 }
 
 /* Messages are reported when they are stored, or with "saved":false if that failed. */

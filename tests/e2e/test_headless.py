@@ -13,7 +13,7 @@ import time
 import hostile
 from agent_support import FORMATS, PATIENCE, AgentTest, sent_messages, sent_results, sent_tools
 from fake_llm import Answer, Call, Failure, Raw, Text, Wire
-from support import IKIGAI, OUT, SHIPPED, tool_script
+from support import IKIGAI, OUT, SHIPPED, need_mounts, tool_script
 
 NOTICE = "No model is configured, so the offline model answers"
 
@@ -356,6 +356,43 @@ class JsonOutput(AgentTest):
     def test_nothing_is_printed_before_there_is_a_turn(self):
         done = self.ikigai("-p", "x", "--json", "-m", "nosuch/model", status=2)
         self.assertEqual(done.out, "")
+
+
+class LateLevel(AgentTest):
+    """The first line says the level of confinement, which a busy machine knows late: every line
+    that came before is printed after it."""
+    TEXT = "".join(map(str, range(500_000)))  # 2.9 MB
+
+    def late(self):
+        return hostile.late_keeper(self.path("prefix"), f"until [ -e '{self.path('go')}' ]; do "
+                                                        "sleep 0.1; done")
+
+    def play(self, text, program=None):
+        run = self.begin([Answer(text, fragments=50)], program=program or self.late())
+        run.llm.wait_for_outcome(1)
+        time.sleep(1)  # so that most has arrived when the level is known
+        self.assertTrue(run.arrived.empty())
+        self.write("go")
+        turn = run.finish()
+        self.assertEqual([e["type"] for e in turn.events],
+                         ["session", "message", "message", *["text_delta"] * 50, "usage",
+                          "message", "done"])
+        self.assertEqual(turn.events[0]["confinement"], "full")
+        self.assertEqual((turn.text, turn.messages("assistant")[0]["content"]), (text, text))
+
+    def test_a_short_answer(self):
+        self.play("A short answer, in pieces. " * 10)
+
+    def test_a_long_answer(self):
+        self.play(self.TEXT)
+
+    def test_a_long_answer_and_a_full_disk(self):
+        need_mounts()
+        self.play(self.TEXT, hostile.write_program(self.path("full"), f"""#!/bin/sh
+exec unshare -m sh -c 'mount --bind "$0" /mnt && mount -t tmpfs -o size=3m none /tmp &&
+    mkdir -p "$0" && mount --bind /mnt "$0" && cd "$0/project" && exec "$@"' \
+    '{self.dir}' '{self.late()}' "$@"
+"""))
 
 
 class Stderr(AgentTest):

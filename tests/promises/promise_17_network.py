@@ -20,6 +20,7 @@ from support import SHIPPED
 DEADLINE = 60  # seconds; what takes longest waits for two watchdogs of a second and one retry
 MEMORY_KB = 150 * 1024
 QUICK_STEP = 17
+LATE = 5  # seconds; an endless answer has come after one, where the machine is not busy
 BUSY, WAITING = 2, 16  # processes for what computes, and for what mostly waits for a retry
 # Only the one tool, so that the streams of Responses, which repeat all tools, stay short.
 SETTINGS = {"tools": {name: {"enabled": False} for name in SHIPPED}}
@@ -47,6 +48,7 @@ class Case:
     outcome: str = ANY  # COMPLETE: the turn is done without a retry; BROKEN: not without one
     resume: bool = True  # and then the session is gone on with
     lossy: bool = False  # the events around it may be lost, and with them the call
+    late: bool = False  # it comes before the level of confinement is known
     text: str = ""  # that the answer begins with, instead of thoughts
 
 
@@ -169,8 +171,10 @@ def misbehaviour(recording, bomb):
         yield Case(f"100 MB line after event {events}",
                    dict(huge_line=100 << 20, huge_after=events), BROKEN)
     for name, (events, event) in recording.texts.items():
-        yield Case(f"endless {name}", dict(stall_after=events, stall_with=event, stall_interval=0),
-                   BROKEN, resume=name == "text", text=ENDLESS[name])
+        wire = dict(stall_after=events, stall_with=event, stall_interval=0)
+        yield Case(f"endless {name}", wire, BROKEN, resume=name == "text", text=ENDLESS[name])
+        yield Case(f"endless {name}, early", wire, BROKEN, resume=False, late=True,
+                   text=ENDLESS[name])
     yield Case("100 MB error", dict(huge_line=100 << 20, huge_after=0, status=503), BROKEN)
     yield Case("100 MB of JSON", dict(plain_json=True, huge_line=100 << 20, huge_after=0), BROKEN)
     yield Case("endless error", dict(status=500, stall_after=0, stall_with=b"x" * 1000), BROKEN)
@@ -197,6 +201,7 @@ class Marked(Stage):
         super().setUp()
         set_window(self, 10 ** 9)  # an endless answer is sent back whole, without a summary
         self.marker = self.path("project", "marker")
+        self.late = hostile.late_keeper(self.path("late"), f"sleep {LATE}")
         hostile.sh_tool(self.path("home", ".ikigai", "tools"), "mark",
                         "cat >> marker; echo >> marker; echo '{}'",
                         parameters={"type": "object", "properties": {"text": {"type": "string"}},
@@ -245,7 +250,9 @@ class Trial:
     def try_case(self, case, llm, stage, after):
         self.pending = answer(case.wire, case.text)
         before = len(llm.requests)
-        run = stage.run(stage.headless(FORMATS[self.name].model), DEADLINE, apart=True)
+        argv = stage.headless(FORMATS[self.name].model)
+        argv[0] = stage.late if case.late else argv[0]
+        run = stage.run(argv, DEADLINE, apart=True)
         self.most_kb = max(self.most_kb, run.rss_kb)
         marks = stage.take_marks()
         if not run.in_time:
