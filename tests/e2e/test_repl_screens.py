@@ -250,6 +250,9 @@ class ViTest(ScreenTest):
 
 class SetupTest(ScreenTest):
     def begin(self, columns, rows, background, **scene):
+        # Where no server listens, whatever else this machine runs.
+        self.configure(providers={name: {"base_url": "http://127.0.0.1:1/v1"}
+                                  for name in ("ollama", "lmstudio", "llama", "vllm")})
         return self.terminal([IKIGAI, "setup"], columns=columns, rows=rows, cwd=self.project,
                              answers=modern(background),
                              env=clean_env(IKIGAI_HOME=self.home, TERM="xterm-256color"))
