@@ -24,6 +24,7 @@
 /* Output is flushed at most this often: fast streams in fewer pieces, slow ones at once. */
 enum { FLUSH_MS = 5 };
 enum { READER_MS = 2000 }; /* for a reader that takes nothing, of lines or after a signal */
+enum { LEVEL_MS = 2000 };  /* for the level, after a signal */
 enum { INPUT_MAX = 16 * 1024 * 1024 };
 enum { INPUT_MS = 3000 }; /* without input, before the user is told what is awaited */
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -44,6 +45,7 @@ typedef struct {
     bool resumed;
     bool level_known;  /* of confinement */
     bool over;         /* status is set; the program ends when the level is known */
+    ik_timer_t *level; /* then, after a signal: until it does not wait any longer */
     ik_timer_t *flush; /* joins output that arrives at about the same time */
     bool flush_due;
     int64_t flushed_ms;
@@ -62,12 +64,21 @@ static void complain(headless_t *headless, const char *message)
     ik_print_line(headless->err, message);
 }
 
+static void on_level_late(void *data)
+{
+    headless_t *headless = data;
+    headless->done = true;
+}
+
 /* The first line of the output, if there is one, needs the level. */
 static void end(headless_t *headless, int status)
 {
     headless->status = status;
     headless->over = true;
     headless->done = !headless->begun || headless->level_known;
+    if (headless->signalled) {
+        ik_timer_start(headless->level, LEVEL_MS);
+    }
 }
 
 /* --- standard output --------------------------------------------------------------------- */
@@ -358,7 +369,8 @@ static void on_event(void *data, const ik_workspace_event_t *event)
     }
 }
 
-/* A second signal does not wait for tools to end; the exit of the program ends them. */
+/* A second signal does not wait for tools to end; the exit of the program ends them. Nor does a
+ * signal after the turn wait for the level. */
 static void on_interrupt(void *data, int signal)
 {
     headless_t *headless = data;
@@ -367,9 +379,8 @@ static void on_interrupt(void *data, int signal)
     headless->signal = signal;
     headless->signalled = true;
     if (headless->over) {
-        return;
-    }
-    if (!headless->begun) {
+        headless->done = true;
+    } else if (!headless->begun) {
         end(headless, 128 + signal);
     } else if (again) {
         print_event(headless, 0, &ended);
@@ -561,6 +572,7 @@ int ik_headless_run(const void *ctx, const ik_headless_options_t *options)
     headless->options = options;
     headless->output = options->json ? &ik_headless_json : &ik_headless_text;
     headless->flush = ik_timer_create(headless, options->loop, on_flush, headless);
+    headless->level = ik_timer_create(headless, options->loop, on_level_late, headless);
     open_output(headless);
     headless->workspace = ik_workspace_create(headless, &workspace);
     int status = run(headless);

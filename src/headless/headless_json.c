@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/print.h"
+#include "confinement/confinement.h"
 #include "headless/headless_output.h"
 
 enum { KEPT_MAX = 1 << 20 };
@@ -268,9 +269,13 @@ static void on_subagent(void *state, int64_t agent, const ik_workspace_subagent_
     close_line(state, &line);
 }
 
+/* Nothing can be confined where the level did not become known. */
 static void end(void *state)
 {
-    (void)state; /* every line is complete */
+    lines_t *lines = state;
+    if (lines->waiting != NULL) {
+        on_level(lines, ik_confinement_level_name(IK_CONFINEMENT_NONE));
+    }
 }
 
 const ik_headless_output_t ik_headless_json = {

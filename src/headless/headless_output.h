@@ -23,7 +23,8 @@ typedef struct {
 typedef struct {
     /* Returns the state for the other functions, on ctx. */
     void *(*begin)(const void *ctx, const ik_headless_facts_t *facts);
-    /* The level of confinement, once, soon after begin; the first line says it. */
+    /* The level of confinement, once, soon after begin; the first line says it. It is not called
+     * if a signal ends the run before the level is known. */
     void (*on_level)(void *state, const char *level);
     /* agent: the number of a sub-agent; 0: the agent of this run. */
     void (*on_event)(void *state, int64_t agent, const ik_agent_event_t *event);

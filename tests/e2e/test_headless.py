@@ -395,6 +395,22 @@ exec unshare -m sh -c 'mount --bind "$0" /mnt && mount -t tmpfs -o size=3m none 
 """))
 
 
+    def test_a_signal_ends_a_run_whose_level_stays_unknown(self):
+        for wire, status, reason in ((Wire(stall_after=2), 130, "interrupted"),
+                                     (Wire(), 0, "end_turn")):
+            with self.subTest(reason=reason):
+                run = self.begin([Answer("A short answer.", wire=wire)], program=self.late())
+                run.llm.wait_for_requests(1)
+                time.sleep(1)  # so that the answer, as far as it comes, has been read
+                run.signal()
+                turn = run.finish()
+                self.assertEqual((turn.status, turn.reason), (status, reason))
+                self.assertEqual((turn.events[0]["type"], turn.events[0]["confinement"]),
+                                 ("session", "none"))
+                hostile.kill_all(self.dir)
+                shutil.rmtree(self.path("prefix"))
+
+
 class Stderr(AgentTest):
     def test_it_survives_export_import_and_going_on(self):
         self.tool("chatty", "echo 'cache is stale' >&2; echo '{}'")
