@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
+#include "base/send_message.h"
 
 enum {
     DRAIN_MS = 100,       /* limit for reading the pipes after the end */
@@ -283,8 +284,9 @@ static void send_request(ik_process_host_t *host, const void *packet, size_t len
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     /* Sending may block, but the keeper reads within microseconds. The watch notices when the
-     * keeper is gone. */
-    while (sendmsg(ik_watch_fd(host->socket), &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+     * keeper is gone, and takes one for gone that cannot be reached. */
+    if (!ik_send_message(ik_watch_fd(host->socket), &message)) {
+        shutdown(ik_watch_fd(host->socket), SHUT_RDWR);
     }
 }
 

@@ -33,6 +33,7 @@
 #include "base/clock.h"
 #include "base/keeper_protocol.h"
 #include "base/process_tree.h"
+#include "base/send_message.h"
 #include "keeper/restriction.h"
 #include "keeper/room.h"
 
@@ -587,7 +588,12 @@ static void report_room(ik_room_result_t result, pid_t pid, const int *mounts, s
         header->cmsg_len = CMSG_LEN(sizeof(int) * count);
         memcpy(CMSG_DATA(header), mounts, sizeof(int) * count);
     }
-    sendmsg(IK_KEEPER_SOCKET, &message, MSG_NOSIGNAL);
+    if (!ik_send_message(IK_KEEPER_SOCKET, &message) && count > 0) {
+        report.error = errno;
+        message.msg_control = NULL;
+        message.msg_controllen = 0;
+        ik_send_message(IK_KEEPER_SOCKET, &message);
+    }
     for (size_t i = 0; i < count; i++) {
         close(mounts[i]);
     }

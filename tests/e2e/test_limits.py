@@ -7,9 +7,11 @@ import json
 import os
 import platform
 import resource
+import socket
 import struct
 import subprocess
 import sys
+import threading
 import unittest
 
 from agent_support import AgentTest
@@ -125,6 +127,21 @@ class Descriptors(LimitTest):
         if usual.stderr == b"":  # full confinement
             done = self.run_limited(*words, preexec_fn=limit(resource.RLIMIT_NOFILE, 24))
             self.assertIn(b"partial. Too few files may be open at a time (ulimit -n).", done.stderr)
+
+    def test_descriptors_of_others_on_their_way(self):
+        """The kernel counts all of the user's. Those of others arrive soon, or a room is missing."""
+        words = ("tool", "run", "bash", json.dumps({"command": "echo hi"}))
+        usual = self.run_limited(*words)
+        for seconds in (0.3, 60):
+            with self.subTest(seconds=seconds):
+                sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+                with sender, receiver:
+                    socket.send_fds(sender, [b"x"], [0] * 200)
+                    threading.Timer(seconds, receiver.close).start() if seconds < 1 else None
+                    done = self.run_limited(*words, preexec_fn=limit(resource.RLIMIT_NOFILE, 64))
+                self.assertIn(b'"output":"hi"', done.stdout)
+                if seconds < 1:
+                    self.assertEqual((done.stdout, done.stderr), (usual.stdout, usual.stderr))
 
 
 @unittest.skipIf(SANITIZED, "a sanitizer needs more than these limits")
