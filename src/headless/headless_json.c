@@ -73,8 +73,6 @@ static void print_kept(lines_t *lines)
 {
     char piece[16384];
     size_t len;
-    fclose(lines->waiting);
-    lines->waiting = NULL;
     if (lines->file != NULL) {
         rewind(lines->file);
         while ((len = fread(piece, 1, sizeof(piece), lines->file)) > 0) {
@@ -142,10 +140,10 @@ static void *begin(const void *ctx, const ik_headless_facts_t *facts)
 static void on_level(void *state, const char *level)
 {
     lines_t *lines = state;
+    fclose(lines->waiting);
+    lines->waiting = NULL;
     ik_json_add_text(&lines->first, "confinement", level);
-    ik_buffer_append_byte(&lines->first, '}');
-    ik_print_json(lines->out, lines->first.data, lines->first.len);
-    ik_buffer_reset(&lines->first);
+    close_line(lines, &lines->first);
     print_kept(lines);
 }
 
