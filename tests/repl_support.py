@@ -19,6 +19,7 @@ from terminal_support import MODERN, TerminalTest, pattern_of, without_empty_end
 
 MODEL = "local/qwen3"
 PROMPT = re.compile(r"^>( |$)", re.M)
+CHOICE = "Resume which session?"  # the prompt of a start with -r, where > is hardly seen
 TOO_EARLY = "has to wait until the turn has ended"
 BUSY = "esc to interrupt"  # is shown during a turn
 INPUT = re.compile(r"(>|\[y/N\])( |$)")  # where something can be typed

@@ -9,7 +9,7 @@ import unicodedata
 import unittest
 
 from fake_llm import Answer, Call
-from repl_support import MODEL, ReplTest, words_of
+from repl_support import CHOICE, MODEL, ReplTest, words_of
 from support import IKIGAI, clean_env
 
 ESC, TAB, ENTER = "\x1b", "\t", "\r"
@@ -288,11 +288,11 @@ class SessionsTest(ListsTest):
         for command in ("/resume", "/sessions", None):
             with self.subTest(command=command):
                 if command is None:
-                    t = self.start(None, "-r")
+                    t = self.start(None, "-r", until=CHOICE)
                 else:
                     t = self.ready()
                     t.send(command + ENTER)
-                t.wait_for("Resume which session?")
+                t.wait_for(CHOICE)
                 self.wait_highlighted(t, r"about plums +\d+\w  1 turn  \S*project")
                 t.send("pear")
                 self.wait_highlighted(t, "about pears ")
@@ -405,7 +405,7 @@ class SmallWindowsTest(ListsTest):
         self.talk("about apples")
         for columns, rows in self.SIZES:
             with self.subTest(columns=columns, rows=rows):
-                t = self.start(None, "-r", columns=columns, rows=rows)
+                t = self.start(None, "-r", columns=columns, rows=rows, until=CHOICE)
                 self.check_row(t, "about apples")
                 t.send(ESC)
                 self.wait_draft(t, "")

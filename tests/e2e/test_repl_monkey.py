@@ -37,7 +37,7 @@ QUESTION = re.compile(rb"\[[yYnN]/|Allow .*\?")
 UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
 ESCAPE, CTRL_C, CTRL_D = "\x1b", "\x03", "\x04"
 WORDS = ["hello", "read the file", "naïve café", "日本語", "👩‍👩‍👧", "e\u0301", "a" * 200, "@src/",
-         "@mai", "tab\there", "**bold** `code`", "\\", "/", "!", "x"]
+         "@mai", "tab\there", "**bold** `code`", "\\", "/", "!", "o"]
 KEYS = [UP, DOWN, LEFT, RIGHT, "\t", "\x1b[Z", "\x7f", "\x01", "\x05", "\x0b", "\x15", "\x19",
         "\x17", "\x1f", "\x12", "\x14", "\x0c", "\x0e", "\x10", "\x1bb", "\x1bf", "\x1bd", "\x1by",
         "\x1b\x7f", "\x1b\r", "\n", "\x1b[3~", "\x1b[H", "\x1b[F", "\x1b[1;5D", "\x1b[13;2u",
@@ -281,7 +281,8 @@ class Walk:
 
     def check_alive(self):
         """A key is answered, where it can be seen and is not part of something unfinished. Each time
-        another one: a program that reads late sees the last one, which is deleted again, with it."""
+        another one: a program that reads late sees the last one, which is deleted again, with it. No
+        draft is one of these letters: cleared and typed again at once, it would look the same."""
         self.read_again()
         if not self.visible:
             self.set_size(*self.size())

@@ -11,7 +11,7 @@ import unittest
 
 from agent_support import sent_results, sent_tools
 from fake_llm import Answer, Call
-from repl_support import ReplTest, words_of
+from repl_support import CHOICE, ReplTest, words_of
 from support import IKIGAI, clean_env, tool_script
 
 WIDE = {"columns": 160}
@@ -115,8 +115,7 @@ class ResumeOptionTest(SessionsTest):
     def test_alone_it_lets_choose(self):
         self.finished([Answer("One."), Answer("Two."), Answer("Three.")], "about apples")
         self.finished(None, "about pears", "Two.")
-        t = self.start(None, "--resume", "--fork", "and what", "else?", until="Resume which session?",
-                       **WIDE)
+        t = self.start(None, "--resume", "--fork", "and what", "else?", until=CHOICE, **WIDE)
         self.assertRegex("\n".join(t.screen()), r"› about pears +\d+s  1 turn  \S+/project  local/qwen3  [0-9a-f]{8}")
         t.send("\x1b[B\r")
         t.wait_for("Three.")
@@ -125,8 +124,7 @@ class ResumeOptionTest(SessionsTest):
 
     def test_none_is_chosen(self):
         self.finished([Answer("One."), Answer("Two.")])
-        t = self.start(None, "-r", **WIDE)
-        t.wait_for("Resume which session?")
+        t = self.start(None, "-r", until=CHOICE, **WIDE)
         t.send("\x1b")
         t.wait_for("No session chosen; starting a new one.")
         self.enter(t, "second", "Two.")
@@ -134,8 +132,7 @@ class ResumeOptionTest(SessionsTest):
 
     def test_a_chosen_one_in_use(self):
         other, session = self.held([Answer("One."), Answer("Two.")])
-        t = self.start(None, "-r", **WIDE)
-        t.wait_for("Resume which session?")
+        t = self.start(None, "-r", until=CHOICE, **WIDE)
         t.send("\r")
         t.wait_for(f"pid {other.pid} ")
         self.enter(t, "second", "Two.")
