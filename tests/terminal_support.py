@@ -320,6 +320,12 @@ class Terminal:
             except BlockingIOError:
                 time.sleep(0.01)  # the reader has sent an answer meanwhile
 
+    def wait_read(self):
+        """Waits until the program has read the lines that the terminal has echoed."""
+        def unread():
+            return struct.unpack("i", fcntl.ioctl(self.slave, termios.FIONREAD, bytes(4)))[0]
+        self.wait_until(lambda: unread() == 0, "reading of what was sent")
+
     def paste(self, text):
         self.send(b"\x1b[200~" + text.encode() + b"\x1b[201~")
 

@@ -188,7 +188,7 @@ class Segments(CheckpointTest):
             if request.number == 2:
                 return Answer("Done.")
             return Answer(calls=[bash("echo 1 > a; : " + "x" * 200)], fragments=30,
-                          wire=Wire(delay_event=0.08))
+                          wire=Wire(delay_event=0.15))
         running = self.begin(script)
         running.llm.wait_for_requests(1)
         time.sleep(0.8)

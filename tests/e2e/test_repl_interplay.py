@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sqlite3
+import threading
 import time
 import unittest
 
@@ -100,9 +101,11 @@ class TypedTest(InterplayTest):
         self.check_restored()
 
     def test_is_saved_no_more_when_it_was_sent(self):
-        t = self.ready([Answer("One.", wire=Wire(delay_head=1)), Answer("Two.")])
+        gate = threading.Event()
+        t = self.ready([Answer("One.", wire=Wire(gate=gate)), Answer("Two.")])
         t.send("first\rsecond\r")
         t.wait_until(lambda: self.saved() == ["second"], "saved draft")
+        gate.set()
         t.wait_for("Two.")
         t.wait_until(lambda: self.saved() == [], "end of the saved draft")
 
@@ -147,16 +150,17 @@ class TypedTest(InterplayTest):
         self.check_draft(t, "third")
 
     def test_is_not_lost_to_the_editor(self):
-        gate = os.path.join(self.dir, "gate")
-        editor = self.write("editor", f"#!/bin/sh\nuntil [ -e {gate} ]; do sleep 0.05; done\n"
+        refusal, closed = threading.Event(), os.path.join(self.dir, "closed")
+        editor = self.write("editor", f"#!/bin/sh\nuntil [ -e {closed} ]; do sleep 0.05; done\n"
                                       "echo edited >> \"$1\"\n", 0o755)
-        t = self.ready([Failure("bad_request", wire=Wire(delay_head=1.5))], env={"EDITOR": editor})
+        t = self.ready([Failure("bad_request", wire=Wire(gate=refusal))], env={"EDITOR": editor})
         t.send("first\rqueued\r")
         t.wait_for("next: queued")
         t.send("draft" + CTRL_G)
-        self.llm.wait_for_outcome(1)
+        t.wait_until(lambda: b"\x1b[?2004l" in t.raw, "editor")
+        refusal.set()
         t.wait_until(lambda: self.saved() == ["queued\ndraft"], "saved draft")
-        with open(gate, "w"):
+        with open(closed, "w"):
             pass
         t.wait_for("The request is not valid.")
         self.check_draft(t, "queued\ndraft\nedited")
@@ -192,11 +196,13 @@ class QuestionTest(InterplayTest):
         self.write(".ikigai/tools/hello", tool_script("hello"), 0o755)
 
     def test_clearing_the_answer_leaves_the_draft(self):
-        t = self.ready([Failure("bad_request", wire=Wire(delay_head=1))])
+        refusal = threading.Event()
+        t = self.ready([Failure("bad_request", wire=Wire(gate=refusal))])
         t.send("first\rqueued\r/trust\r")
         t.wait_for("what the project adds")
         t.send("q")
         t.wait_for("[y/N]")
+        refusal.set()
         t.wait_for("The request is not valid.")
         t.send("nonsense")
         t.wait_for("[y/N] nonsense")
@@ -274,9 +280,10 @@ class SessionTest(InterplayTest):
 class RefusedTest(InterplayTest):
     def test_in_the_background(self):
         """A refused turn is left out of what follows, with all that was shown of it."""
+        refusal = threading.Event()
         self.llm = FakeLLM([Answer("One."), Answer(calls=[Call("bash", {"command": "echo a"}),
                                                           Call("bash", {"command": "echo b"})]),
-                            Answer("I cannot.", stop="refusal", wire=Wire(delay_head=1.5)),
+                            Answer("I cannot.", stop="refusal", wire=Wire(gate=refusal)),
                             Answer(calls=[Call("bash", {"command": "echo c"})]), Answer("Three.")])
         self.llm.__enter__()
         self.addCleanup(self.llm.__exit__, None, None, None)
@@ -294,6 +301,8 @@ class RefusedTest(InterplayTest):
         t.send("third\r")  # joins no request before that
         t.wait_for("next: third")
         t.send("/switch 2\r")
+        t.wait_for(re.compile("── agent 2 ──.*── agent 2 ──", re.S))
+        refusal.set()
         t.wait_for(re.compile("Agent 1: done.*Agent 1: done", re.S))
         t.send("/switch 1\r")
         t.wait_for("Three.")

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sqlite3
+import threading
 import unittest
 
 from fake_llm import Answer, Call, Failure, FakeLLM, Memory, Text, Thinking, Wire
@@ -84,15 +85,17 @@ class RowTest(SteeringTest):
         self.assertNotIn(BUSY, "\n".join(t.all_rows()))
 
     def test_while_the_model_is_silent(self):
-        t = self.ready([Answer("Done.", wire=Wire(delay_head=2.5))])
+        gate = threading.Event()
+        t = self.ready([Answer("Done.", wire=Wire(gate=gate))])
         t.send("go\r")
         self.check_row(t, "Working")
+        gate.set()
         t.wait_for("Done.")
         t.wait_gone(BUSY)
 
     def test_while_it_answers_and_thinks(self):
         t = self.ready([Answer(parts=[Thinking("so " * 60), Text("word " * 60)], fragments=60,
-                               wire=Wire(delay_event=0.05))])
+                               wire=Wire(delay_event=0.1))])
         t.send("go\r")
         self.check_row(t, "Thinking")
         self.check_row(t, "Answering")
@@ -176,11 +179,13 @@ class NextTest(SteeringTest):
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "one", "two"])
 
     def test_without_a_call_it_starts_the_next_turn(self):
-        t = self.ready([Answer("One.", wire=Wire(delay_head=1)), Answer("Two.")])
+        gate = threading.Event()
+        t = self.ready([Answer("One.", wire=Wire(gate=gate)), Answer("Two.")])
         t.send("first\r")
         t.wait_for(BUSY)
         t.send("second\r")
         t.wait_for("next: second")
+        gate.set()
         t.wait_for("Two.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "One.", "second"])
 
@@ -212,7 +217,7 @@ class NextTest(SteeringTest):
         t.wait_until(lambda: os.path.exists(os.path.join(self.dir, "started-wait_here")), "tool")
         t.send("and this\n")
         t.wait_for("and this")
-        t.wait_idle()
+        t.wait_read()
         self.release()
         t.wait_for("Seen.")
         self.assertEqual(words_of(self.llm.requests[1]), ["first", "and this"])
@@ -396,10 +401,13 @@ class EscapeTest(SteeringTest):
         self.assertEqual(len(self.llm.requests), 1)
 
     def test_a_failure_returns_it_too(self):
-        t = self.ready([Failure("bad_request", wire=Wire(delay_head=1))])
+        gate = threading.Event()
+        t = self.ready([Failure("bad_request", wire=Wire(gate=gate))])
         t.send("first\r")
         t.wait_for(BUSY)
         t.send("one\r")
+        t.wait_for("next: one")
+        gate.set()
         t.wait_for("The request is not valid.")
         self.check_draft(t, "one")
 

@@ -295,6 +295,15 @@ class Misbehaviour(ServerTest):
             self.assertEqual(self.ask(self.serve(Answer(LONG, wire=wire)))[2], self.plain())
             self.assertGreaterEqual(time.monotonic() - begin, least)
 
+    def test_a_gate(self):
+        gate = threading.Event()
+        client = self.connect(self.serve(Answer(LONG, wire=Wire(gate=gate))))
+        client.request("POST", CHAT, json.dumps(BODIES["chat"]),
+                       {"content-type": "application/json", **HEADERS["chat"]})
+        self.assertEqual(select.select([client.sock], [], [], 0.2)[0], [])
+        gate.set()
+        self.assertEqual(client.getresponse().status, 200)
+
     def test_the_head_comes_before_the_body(self):
         llm = self.serve(Answer(LONG, wire=Wire(delay_body=30)))
         self.assertEqual(self.post(self.connect(llm)).status, 200)

@@ -10,6 +10,7 @@ import select
 import socket
 import struct
 import termios
+import threading
 import time
 import zlib
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ BOMB_BLOCK = 1 << 20
 
 @dataclass
 class Wire:
+    gate: Optional[threading.Event] = None  # nothing is sent before the test sets it
     delay_head: float = 0  # seconds before the first byte of the head
     delay_body: float = 0  # between head and body
     delay_event: float = 0  # before every event but the first
@@ -68,6 +70,8 @@ class Sender:
     def send(self, status, headers, pieces):
         """Returns whether the connection can be used again."""
         wire = self.wire
+        while wire.gate is not None and not wire.gate.is_set():
+            self.wait(0.01)
         self.wait(wire.delay_head)
         if wire.garbage_head is not None:
             self.raw(wire.garbage_head)
