@@ -38,6 +38,7 @@ DARK = (rb"\x1b\]11;\?(?:\x07|\x1b\\)", b"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\")
 LIGHT = (rb"\x1b\]11;\?(?:\x07|\x1b\\)", b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
 
 
+FRAME_SECONDS = 1  # for so long the rest of a frame is waited for
 APC = re.compile(rb"\x1b_[^\x1b]*\x1b\\")  # libvterm would print it
 # The kitty graphics protocol; a terminal that does not know it answers nothing.
 GRAPHICS = (rb"\x1b_Gi=31,[^;]*;AAAA\x1b\\", b"\x1b_Gi=31;OK\x1b\\")
@@ -211,12 +212,17 @@ class Terminal:
         self.reading = True
         self.rouse()
 
-    def show(self):
-        """The emulator, after it was fed everything that was read."""
+    def show(self, halves=False):
+        """The emulator, after it was fed everything that was read, but for half a frame, which a
+        terminal keeps back for a moment, too."""
         with self.lock:
             data = self.raw[self.fed:]
             unfinished = re.search(rb"\x1b_[^\x1b]*\x1b?\Z|\x1b\Z", data)
             data = data[:unfinished.start()] if unfinished else data
+            frame = data.rfind(b"\x1b[?2026h")
+            if (frame > data.rfind(b"\x1b[?2026l") and self.reading and not halves
+                    and time.monotonic() - self.last_output < FRAME_SECONDS):
+                data = data[:frame]
             self.fed += len(data)
             self.emulator.feed(APC.sub(b"", data))
         return self.emulator
@@ -333,7 +339,7 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def resize(self, columns, rows):
-        self.show()
+        self.show(halves=True)
         with self.lock:
             self.columns, self.rows = columns, rows
             self.resizes.append((self.fed, columns, rows))
