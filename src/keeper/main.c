@@ -599,15 +599,22 @@ static void report_room(ik_room_result_t result, pid_t pid, const int *mounts, s
     }
 }
 
-/* Confines this process as the first request asks; false when it has to exit. With namespaces, it
- * has to be the first process of its PID namespace: a new process, ikigai's child as we are. The
- * kernel ends everything in the namespace with it, and it with ikigai. */
-static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t len, int *mounts,
+/* For a keeper that has not started anything. To look for processes to end would be wrong: until
+ * its room is made, /proc is that of another namespace, where its number is another process. */
+_Noreturn static void exit_unused(void)
+{
+    _exit(0);
+}
+
+/* Confines this process as the first request asks, or exits. With namespaces, it has to be the
+ * first process of its PID namespace: a new process, ikigai's child as we are. The kernel ends
+ * everything in the namespace with it, and it with ikigai. */
+static void enter_room(const ik_keeper_request_t *request, char *bytes, size_t len, int *mounts,
                        size_t mount_count)
 {
     char **strings = split_strings(NULL, bytes, len, request->argc);
     if (strings == NULL) {
-        return false;
+        exit_unused();
     }
     ik_room_request_t room = {.flags = request->envc,
                               .steps = strings,
@@ -619,20 +626,20 @@ static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t l
     size_t shared_count = 0;
     if ((room.flags & IK_ROOM_JOIN) != 0) {
         report_room(ik_room_join(&room), 0, NULL, 0);
-        _exit(0); /* there are no processes to end, and /proc would show those of the room */
+        exit_unused();
     }
     if ((room.flags & IK_ROOM_NAMESPACES) != 0) {
         result = ik_room_unshare(&room);
         if (result.error != 0) {
             report_room(result, 0, NULL, 0);
-            return false;
+            exit_unused();
         }
         pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PARENT, 0, 0, 0, 0);
         if (pid != 0) {
             report_room((ik_room_result_t){.error = pid < 0 ? errno : 0,
                                            .part = pid < 0 ? IK_ROOM_PART_NAMESPACES : 0},
                         pid, NULL, 0);
-            return false;
+            exit_unused();
         }
         setsid();
         result = ik_room_furnish(&room);
@@ -658,7 +665,9 @@ static bool enter_room(const ik_keeper_request_t *request, char *bytes, size_t l
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
     report_room(result, 0, shared, shared_count);
-    return result.error == 0 && (room.flags & IK_ROOM_TRIAL) == 0;
+    if (result.error != 0 || (room.flags & IK_ROOM_TRIAL) != 0) {
+        exit_unused();
+    }
 }
 
 /* --- the loop ---------------------------------------------------------------------------- */
@@ -692,13 +701,12 @@ static bool serve_request(void)
     int fds[IK_KEEPER_MAX_MOUNTS];
     size_t fd_count = received_fds(&message, fds);
     ik_keeper_request_t request;
-    bool go_on = true;
     if ((size_t)got >= sizeof(request)) {
         memcpy(&request, packet, sizeof(request));
         call_t *call = find_call(request.id);
         if (request.kind == IK_KEEPER_ROOM) {
-            go_on = enter_room(&request, packet + sizeof(request), (size_t)got - sizeof(request),
-                               fds, fd_count);
+            enter_room(&request, packet + sizeof(request), (size_t)got - sizeof(request), fds,
+                       fd_count);
         } else if (request.kind == IK_KEEPER_START && call == NULL &&
                    fd_count <= IK_KEEPER_MAX_FDS) {
             start_call(&request, packet + sizeof(request), (size_t)got - sizeof(request), fds,
@@ -710,7 +718,7 @@ static bool serve_request(void)
     for (size_t i = 0; i < fd_count; i++) {
         close(fds[i]);
     }
-    return go_on;
+    return true;
 }
 
 static void on_child(int signal)

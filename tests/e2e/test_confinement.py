@@ -87,6 +87,27 @@ class Confinement(IkigaiTest):
         self.assertEqual(self.run_bash("full", command, preexec_fn=as_user(NOBODY)), "kept")
         self.assertFalse(os.path.exists(self.path("home", ".cache")))
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to mount something")
+    def test_a_container_that_masks_places_in_proc(self):
+        """There a user may make namespaces, but no /proc for them."""
+        for folder in (self.path("home"), self.home, self.project):
+            os.makedirs(folder, exist_ok=True)
+            os.chown(folder, NOBODY, NOBODY)
+
+        def run(*args):
+            masked = 'mount --bind /dev/null /proc/keys && exec setpriv --reuid=$0 --clear-groups "$@"'
+            done = subprocess.run(["unshare", "-m", "sh", "-c", masked, str(NOBODY), IKIGAI, *args],
+                                  cwd=self.project, env=self.env(), stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout), done.stderr.decode()
+        found = run("doctor", "--json")[0]["confinement"]
+        self.assertEqual((found["level"], found["user_namespaces"]), ("partial", True))
+        self.assertIn("/proc of its own", found["missing"][0])
+        envelope, said = run("tool", "run", "bash", '{"command": "echo hi >f; cat f"}')
+        self.assertEqual(envelope["result"]["output"], "hi")
+        self.assertIn("Confinement of tools: partial", said)
+
     def test_no_descriptor_is_inherited(self):
         held = os.open(self.dir, os.O_RDONLY)
         self.addCleanup(os.close, held)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -30,6 +31,7 @@ typedef struct {
 
 static void *ctx;
 static ik_loop_t *loop;
+static const char *keeper;
 static ik_process_host_t *host;
 
 static void set_up(void)
@@ -38,8 +40,8 @@ static void set_up(void)
     ctx = talloc_new(NULL);
     res_t created = ik_loop_create(ctx, &loop);
     ck_assert(is_ok(&created));
-    host = ik_process_host_create(ctx, loop,
-                                  ik_sprintf(ctx, "%s/lib/ikigai/keeper", out == NULL ? "." : out));
+    keeper = ik_sprintf(ctx, "%s/lib/ikigai/keeper", out == NULL ? "." : out);
+    host = ik_process_host_create(ctx, loop, keeper);
 }
 
 static void tear_down(void)
@@ -355,6 +357,38 @@ START_TEST(the_limit_of_processor_time_is_recognised)
 }
 END_TEST
 
+static void on_room(void *data, int error, ik_room_part_t part, const int *mounts, size_t count)
+{
+    (void)error;
+    (void)mounts;
+    *(bool *)data = true;
+    ck_assert_int_ne(part, IK_ROOM_PART_NONE);
+    ck_assert_uint_eq(0, count);
+}
+
+/* Also a keeper whose /proc is not that of its namespace, where its own number is another's. */
+START_TEST(the_keeper_of_a_room_that_fails_ends_at_once)
+{
+    static const char *const steps[] = {"w/nonexistent"};
+    bool reported = false;
+    ik_process_room_t room = {.flags = IK_ROOM_NAMESPACES,
+                              .steps = steps,
+                              .step_count = 1,
+                              .on_made = on_room,
+                              .data = &reported};
+    ik_process_host_t *rooms = ik_process_host_create_room(ctx, loop, keeper, &room);
+    res_t opened = ik_process_host_open(rooms);
+    ck_assert_msg(is_ok(&opened), "%s", opened.message);
+    ck_assert(ik_loop_run_until(loop, &reported));
+    struct rusage used;
+    int64_t seconds = 0;
+    while (wait4(-1, NULL, 0, &used) > 0) {
+        seconds += used.ru_utime.tv_sec + used.ru_stime.tv_sec;
+    }
+    ck_assert_int_eq(0, seconds);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("process");
@@ -370,6 +404,7 @@ int main(void)
     tcase_add_test(tests, no_keeper_is_an_error);
     tcase_add_test(tests, a_cancelled_call_is_interrupted);
     tcase_add_test(tests, the_limit_of_processor_time_is_recognised);
+    tcase_add_test(tests, the_keeper_of_a_room_that_fails_ends_at_once);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
