@@ -1,5 +1,6 @@
 """Writes the reports of `make promises` and `make bench`, for people (Markdown) and for programs
 (JSON), with a description of the machine."""
+import functools
 import json
 import os
 import platform
@@ -24,6 +25,7 @@ def version():
     return first_match(os.path.join(ROOT, "Makefile"), r"^VERSION := (.*)$")
 
 
+@functools.cache
 def commit():
     """None outside of a clone; "-changed" where the files are not those of the commit."""
     done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--abbrev=12", "--match=",

@@ -108,4 +108,4 @@ def main():
         f"({max(machine for _, _, machine in late.values()):.0f} ms at most), {len(survivors)} survivors"))
 
 
-main()
+hostile.bounded(main)

@@ -158,4 +158,4 @@ def main():
         f"a dead ikigai's tools are gone after {slowest * 1000:.0f} ms at most"))
 
 
-main()
+hostile.bounded(main)
